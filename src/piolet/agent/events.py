@@ -1,0 +1,112 @@
+"""What happens during an agent run, in the order of the RPC protocol. Events tell; they never change anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from piolet.agent.tools import ToolResult
+from piolet.llm.events import AssistantEvent
+from piolet.llm.messages import AssistantMessage, BaseMessage, ToolResultMessage, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStart:
+    type: ClassVar[Literal["agent_start"]] = "agent_start"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStart:
+    type: ClassVar[Literal["turn_start"]] = "turn_start"
+    turn_index: int
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStart:
+    """A message begins. An assistant message is still empty then, with stop reason "pending"."""
+
+    type: ClassVar[Literal["message_start"]] = "message_start"
+    message: BaseMessage
+
+
+@dataclass(frozen=True, slots=True)
+class MessageUpdate:
+    """One event of the stream. `snapshot()` makes the message as it is at the time of the call, `usage()` its usage."""
+
+    type: ClassVar[Literal["message_update"]] = "message_update"
+    assistant_message_event: AssistantEvent
+    snapshot: Callable[[], AssistantMessage]
+
+    @property
+    def message(self) -> AssistantMessage:
+        return self.snapshot()
+
+    @property
+    def usage(self) -> Usage:
+        return self.snapshot().usage
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEnd:
+    type: ClassVar[Literal["message_end"]] = "message_end"
+    message: BaseMessage
+
+
+@dataclass(frozen=True, slots=True)
+class ToolExecutionStart:
+    type: ClassVar[Literal["tool_execution_start"]] = "tool_execution_start"
+    tool_call_id: str
+    tool_name: str
+    args: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolExecutionUpdate:
+    type: ClassVar[Literal["tool_execution_update"]] = "tool_execution_update"
+    tool_call_id: str
+    tool_name: str
+    args: dict[str, Any]
+    partial_result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ToolExecutionEnd:
+    type: ClassVar[Literal["tool_execution_end"]] = "tool_execution_end"
+    tool_call_id: str
+    tool_name: str
+    result: ToolResult
+    is_error: bool
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    type: ClassVar[Literal["turn_end"]] = "turn_end"
+    message: AssistantMessage
+    tool_results: Sequence[ToolResultMessage]
+    turn_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEnd:
+    """An agent run is over; `messages` are all of it. `will_retry`: another agent run follows by itself."""
+
+    type: ClassVar[Literal["agent_end"]] = "agent_end"
+    messages: Sequence[BaseMessage]
+    will_retry: bool = False
+
+
+AgentEvent: TypeAlias = (
+    AgentStart
+    | TurnStart
+    | MessageStart
+    | MessageUpdate
+    | MessageEnd
+    | ToolExecutionStart
+    | ToolExecutionUpdate
+    | ToolExecutionEnd
+    | TurnEnd
+    | AgentEnd
+)

@@ -1,0 +1,1 @@
+"""Floor 4: the product. Runtime, AgentSession, settings, trust, resources, extensions."""

@@ -1,0 +1,1 @@
+"""Extensions: finding, loading, and the API that they are given."""

@@ -1,0 +1,1 @@
+"""How tool calls and messages look, for the terminal and for HTML."""

@@ -1,0 +1,1 @@
+"""Floor 3: the whole car, for people who embed it."""

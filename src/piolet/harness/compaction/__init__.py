@@ -1,0 +1,1 @@
+"""Compaction and branch summaries: pure planning, and one step that asks a model."""

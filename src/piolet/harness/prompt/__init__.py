@@ -1,0 +1,1 @@
+"""The system prompt, skills and prompt templates: records and pure functions."""

@@ -1,0 +1,1 @@
+"""The session: an append-only tree of entries."""

@@ -1,0 +1,1 @@
+"""Floor 1: talk to models. Messages, one event stream over many wire protocols, catalogue, credentials."""

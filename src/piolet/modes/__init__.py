@@ -1,0 +1,1 @@
+"""Floor 5: faces of one Runtime."""

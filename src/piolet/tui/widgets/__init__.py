@@ -1,0 +1,1 @@
+"""Textual widgets over the pure part of ``tui``."""
