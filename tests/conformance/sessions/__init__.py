@@ -1,0 +1,26 @@
+"""Session and compaction vectors: one vector a file; the module named after its group here has ``OPS``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conformance.outcome import Outcome, attempt
+
+
+def check(path: Path) -> Iterator[Outcome]:
+    """Apply one vector: ``OPS[op](vector)`` of the group's module, which raises where the result is wrong."""
+    vector = json.loads(path.read_text(encoding="utf-8"))
+    group, op = vector["name"].split("/")[0], vector["op"]
+    module = f"tests.conformance.sessions.group_{group}"
+    if importlib.util.find_spec(module) is None:
+        yield Outcome(vector["name"], "skipped", f"nothing here applies vectors of the group {group!r} yet")
+        return
+    operation = importlib.import_module(module).OPS.get(op)
+    if operation is None:
+        yield Outcome(vector["name"], "skipped", f"unknown operation {op!r}")
+    else:
+        yield attempt(vector["name"], lambda: operation(vector))
