@@ -1,0 +1,1 @@
+"""JSON mode: the events of all prompts as one stream of JSON lines."""

@@ -1,0 +1,1 @@
+"""Print mode: one prompt after the other, the last answer on standard output."""
