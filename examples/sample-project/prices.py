@@ -1,0 +1,6 @@
+"""Sums of prices."""
+
+
+def total(prices, discount=0):
+    """Return the sum of `prices`, less `discount` percent."""
+    return sum(prices) * (1 - discount / 10)
