@@ -1,0 +1,36 @@
+"""Writing small private files whole: whoever reads sees the old text or the new one, and nobody else may read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+
+def make_private_folder(path: Path) -> None:
+    """Make `path` and its missing parents with mode 0700; a folder that is there keeps its mode."""
+    missing = []
+    while not path.is_dir():
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace the content of `path` (a symlink: of its target) at once, with mode 0600. OSError if it cannot be."""
+    real = Path(os.path.realpath(path))
+    make_private_folder(real.parent)
+    temporary = real.with_name(f".{real.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, real)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

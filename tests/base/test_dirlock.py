@@ -1,0 +1,92 @@
+"""Locks between processes: one holder, broken when stale, never silently lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from piolet.base.dirlock import DirLock, LockBusy, LockLost, dir_lock, dir_lock_async
+
+COUNT = """
+import sys, time
+from piolet.base.dirlock import dir_lock
+path, rounds = sys.argv[1], int(sys.argv[2])
+for _ in range(rounds):
+    with dir_lock(path, attempts=2000, pause=0.005) as lock:
+        value = int(open(path).read())
+        time.sleep(0.001)
+        lock.check()
+        open(path, "w").write(str(value + 1))
+"""
+
+
+def test_the_lock_of_a_file_is_a_folder_beside_it_while_it_is_held(tmp_path: Path) -> None:
+    with dir_lock(tmp_path / "x.json"):
+        assert (tmp_path / "x.json.lock").is_dir()
+    assert not (tmp_path / "x.json.lock").exists()
+
+
+def test_a_held_lock_is_refused_and_names_the_file(tmp_path: Path) -> None:
+    with dir_lock(tmp_path / "x.json"):
+        started = time.monotonic()
+        with pytest.raises(LockBusy, match=r"x\.json"), dir_lock(tmp_path / "x.json"):
+            pass
+        assert 0.15 < time.monotonic() - started < 2
+
+
+def test_a_lock_left_by_a_crash_is_broken(tmp_path: Path) -> None:
+    folder = tmp_path / "x.json.lock"
+    folder.mkdir()
+    os.utime(folder, (time.time() - 3600,) * 2)
+    with dir_lock(tmp_path / "x.json") as lock:
+        lock.check()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_is_touched_is_not_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("piolet.base.dirlock.TOUCH_INTERVAL", 0.05)
+    with dir_lock(tmp_path / "x.json"):
+        time.sleep(0.5)
+        assert not DirLock(tmp_path / "x.json", stale=0.3).try_acquire()
+
+
+def test_a_lock_taken_over_by_another_is_lost_and_not_removed(tmp_path: Path) -> None:
+    with dir_lock(tmp_path / "x.json") as lock:
+        os.rename(tmp_path / "x.json.lock", tmp_path / "away")
+        (tmp_path / "x.json.lock").mkdir()
+        with pytest.raises(LockLost):
+            lock.check()
+    assert (tmp_path / "x.json.lock").is_dir()
+
+
+async def test_the_async_lock_waits_for_its_turn(tmp_path: Path) -> None:
+    order = []
+
+    async def use(name: str, seconds: float) -> None:
+        async with dir_lock_async(tmp_path / "x.json"):
+            order.append(name)
+            await asyncio.sleep(seconds)
+            order.append(name)
+
+    await asyncio.gather(use("a", 0.2), use("b", 0.0))
+    assert order[0] == order[1]
+    assert order[2] == order[3]
+    with pytest.raises(LockBusy):
+        async with dir_lock_async(tmp_path / "x.json"), dir_lock_async(tmp_path / "x.json", timeout=0.1):
+            pass
+
+
+def test_processes_that_race_from_a_stale_lock_never_overlap(tmp_path: Path) -> None:
+    path = tmp_path / "count"
+    path.write_text("0")
+    (tmp_path / "count.lock").mkdir()
+    os.utime(tmp_path / "count.lock", (time.time() - 3600,) * 2)
+    workers = [subprocess.Popen([sys.executable, "-c", COUNT, str(path), "20"]) for _ in range(4)]
+    assert [worker.wait(60) for worker in workers] == [0, 0, 0, 0]
+    assert path.read_text() == "80"
