@@ -106,7 +106,7 @@ class DirLock:
 def dir_lock(
     path: str | os.PathLike[str], *, attempts: int = 10, pause: float = 0.02, stale: float = 10.0
 ) -> Iterator[DirLock]:
-    """Hold the lock of `path`; `LockBusy` after `attempts` tries, `pause` seconds apart. The parent folder must exist."""
+    """Hold the lock of `path`, whose folder must exist; `LockBusy` after `attempts` tries, `pause` seconds apart."""
     lock = DirLock(path, stale=stale)
     for attempt in range(attempts):
         if lock.try_acquire():

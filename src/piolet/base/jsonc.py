@@ -14,7 +14,7 @@ _piece = re.compile(
 
 
 def loads(text: str) -> Any:
-    """Return the value of `text`; `json.JSONDecodeError` (a ValueError) with the right line and column if it is none."""
+    """Return the value of `text`; `json.JSONDecodeError` (a ValueError) with line and column if it has none."""
     return json.loads(_piece.sub(_blank, text.removeprefix("\ufeff")))
 
 
