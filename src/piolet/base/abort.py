@@ -92,21 +92,22 @@ class AbortController:
         self._detach()
 
 
-async def abortable(work: Awaitable[T], signal: AbortSignal | None) -> T:
-    """Await `work`, but raise `Aborted` (with `work` cancelled) as soon as `signal` is set.
+async def abortable(work: Awaitable[T], signal: AbortSignal | None, grace: float = 0) -> T:
+    """Await `work`, but raise `Aborted` (with `work` cancelled) when `signal` is set and `grace` seconds are over.
 
-    The await itself is interrupted, by a deadline that the abort moves to now: no extra task.
+    The await itself is interrupted, by a deadline that the abort sets: no extra task. Without grace, work whose signal
+    is already set is not begun.
     """
     if signal is None:
         return await work
-    if signal.aborted:
+    if signal.aborted and not grace:
         if asyncio.iscoroutine(work):
             work.close()
         raise Aborted(signal.reason)
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(None) as scope:
-            remove = signal.on_abort(lambda: scope.reschedule(loop.time()))
+            remove = signal.on_abort(lambda: scope.reschedule(loop.time() + grace))
             try:
                 return await work
             finally:
