@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from piolet.agent.arguments import InvalidArguments, prepare, validate
+from piolet.agent.arguments import InvalidArguments, check, prepare
 from piolet.agent.events import AgentEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from piolet.agent.tools import AgentTool, ToolResult
 from piolet.base.abort import AbortSignal
@@ -154,7 +154,7 @@ class _Batch:
             if block is not None:
                 return ToolResult.of_text(block.reason, details={}, is_error=True, terminate=block.terminate)
             if arguments != before:
-                validate(tool, arguments)
+                check(tool, arguments)
         except InvalidArguments as error:
             return _error(str(error))
         except Exception as error:

@@ -98,6 +98,15 @@ class AgentEnd:
     will_retry: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class QueueUpdate:
+    """The queues changed; both are given whole."""
+
+    type: ClassVar[Literal["queue_update"]] = "queue_update"
+    steering: Sequence[BaseMessage]
+    follow_up: Sequence[BaseMessage]
+
+
 AgentEvent: TypeAlias = (
     AgentStart
     | TurnStart
@@ -109,4 +118,5 @@ AgentEvent: TypeAlias = (
     | ToolExecutionEnd
     | TurnEnd
     | AgentEnd
+    | QueueUpdate
 )

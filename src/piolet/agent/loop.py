@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from msgspec import structs
+
 from piolet.agent.batch import AfterToolCall, BeforeToolCall, run_batch
 from piolet.agent.events import (
     AgentEnd,
@@ -130,6 +132,7 @@ class _Run:
         self.config = config
         self.emit = emit
         self.new: list[BaseMessage] = []
+        self._terminated = False
 
     async def turns(self, prompts: Sequence[BaseMessage]) -> None:
         index = 0
@@ -220,8 +223,7 @@ class _Run:
         partial = stream.partial if stream else None
         if partial is None:
             partial = AssistantMessage([], model.api, model.provider, model.id, NO_USAGE, "pending", now_ms())
-        fields = {name: getattr(partial, name) for name in partial.__struct_fields__}
-        return AssistantMessage(**{**fields, "stop_reason": reason, "error_message": text})
+        return structs.replace(partial, stop_reason=reason, error_message=text)
 
     async def _prepare(self, turn: Turn) -> None:
         if self.config.prepare_next_turn is None:

@@ -27,9 +27,7 @@ class ToolResult:
     usage: Usage | None = None
 
     @classmethod
-    def of_text(
-        cls, text: str, *, details: Any = None, is_error: bool = False, terminate: bool = False
-    ) -> ToolResult:
+    def of_text(cls, text: str, *, details: Any = None, is_error: bool = False, terminate: bool = False) -> ToolResult:
         """Return a result of one text block."""
         return cls([TextContent(text)], details, is_error, terminate)
 

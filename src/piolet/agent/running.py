@@ -1,0 +1,99 @@
+"""One operation at a time, in a task of its own, so that a cancelled caller does not tear it in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import TypeVar
+
+from piolet.base.abort import AbortController, AbortSignal
+
+T = TypeVar("T")
+
+#: The slots whose operation the present code runs inside of.
+_inside: ContextVar[frozenset[int]] = ContextVar("piolet_inside", default=frozenset())
+
+
+class Busy(RuntimeError):
+    """Another operation is under way; the text names it. Also: code inside an operation that would wait for itself."""
+
+
+class RunSlot:
+    """Holds at most one running operation. Idle, it holds no task."""
+
+    def __init__(self) -> None:
+        self._name: str | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._controller: AbortController | None = None
+
+    @property
+    def running(self) -> str | None:
+        """The name of the operation under way; None when idle."""
+        return self._name
+
+    @property
+    def signal(self) -> AbortSignal | None:
+        """The signal of the operation under way."""
+        return self._controller.signal if self._controller else None
+
+    @property
+    def inside(self) -> bool:
+        """Whether the present code runs inside this slot's operation."""
+        return id(self) in _inside.get()
+
+    def check_free(self, wanted: str) -> None:
+        """Raise `Busy` if an operation is under way."""
+        if self._name is not None:
+            raise Busy(f"Cannot start {wanted} while {self._name} is under way")
+
+    async def run(self, name: str, work: Callable[[AbortSignal], Awaitable[T]], parent: AbortSignal | None = None) -> T:
+        """Run ``work(signal)`` in a new task and return its result.
+
+        A caller that is cancelled sets the signal and leaves; the operation ends in its own order. An abort of `parent`
+        aborts the operation too. Raises `Busy` when the slot is taken.
+        """
+        self.check_free(name)
+        controller = AbortController(parent)
+        self._name, self._controller = name, controller
+
+        async def operation() -> T:
+            _inside.set(_inside.get() | {id(self)})
+            try:
+                return await work(controller.signal)
+            finally:
+                controller.close()
+                self._name = self._task = self._controller = None
+
+        task = asyncio.create_task(operation(), name=name)
+        self._task = task
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            controller.abort("the caller was cancelled")
+            if not task.done():
+                task.add_done_callback(_retrieve)
+            raise
+
+    def abort(self, reason: str = "aborted") -> None:
+        """Set the signal of the operation under way, if any."""
+        if self._controller:
+            self._controller.abort(reason)
+
+    async def wait_idle(self) -> None:
+        """Return when no operation is under way. Raises `Busy` inside the operation, where it would wait for itself."""
+        if self.inside and self._name is not None:
+            raise Busy(f"{self._name} cannot wait for its own end; do it from a task of its own, or return first")
+        while (task := self._task) is not None:
+            await asyncio.wait({task})
+
+
+def _retrieve(task: asyncio.Task[T]) -> None:
+    """Take the exception of a task that nobody awaits any more."""
+    if not task.cancelled():
+        task.exception()
+
+
+def outside() -> None:
+    """Say that the present task belongs to no operation (a background task that a handler started)."""
+    _inside.set(frozenset())
