@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from piolet.tui.text import graphemes
 
+KeyKind: TypeAlias = Literal["press", "repeat", "release"]
 MODIFIERS = ("ctrl", "shift", "alt", "super")
 NAMED_KEYS = frozenset(
     ["up", "down", "left", "right", "home", "end", "pageUp", "pageDown", "insert", "delete", "clear"]
@@ -28,7 +29,7 @@ class Key:
 
     name: str
     text: str = ""
-    kind: Literal["press", "repeat", "release"] = "press"
+    kind: KeyKind = "press"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +235,14 @@ def _csi_key(match: re.Match[str]) -> TerminalInput | None:
     return Key("+".join([*modifiers, name]), kind=kind)
 
 
-def _modifiers(group: list[int]) -> tuple[list[str], Literal["press", "repeat", "release"]]:
+def _modifiers(group: list[int]) -> tuple[list[str], KeyKind]:
     bits = max(0, (group[0] if group else 1) - 1)
-    kinds: dict[int, Literal["repeat", "release"]] = {2: "repeat", 3: "release"}
-    kind = kinds.get(group[1], "press") if len(group) > 1 else "press"
+    kinds: dict[int, KeyKind] = {2: "repeat", 3: "release"}
+    kind: KeyKind = kinds.get(group[1], "press") if len(group) > 1 else "press"
     return [name for bit, name in _MODIFIER_BITS if bits & bit], kind
 
 
-def _coded(
-    codes: list[int], modifiers: list[str], kind: Literal["press", "repeat", "release"], typed: str
-) -> Key | None:
+def _coded(codes: list[int], modifiers: list[str], kind: KeyKind, typed: str) -> Key | None:
     """Return the key of a code point; `codes` are the key, what it is with shift, and its place on a US keyboard."""
     code = codes[0]
     name = _CODES.get(code)
