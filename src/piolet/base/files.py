@@ -1,4 +1,4 @@
-"""Writing small private files whole: whoever reads sees the old text or the new one, and nobody else may read."""
+"""Writing small files whole: whoever reads sees the old text or the new one. Private ones nobody else may read."""
 
 from __future__ import annotations
 
@@ -22,10 +22,26 @@ def write_private(path: Path, data: bytes) -> None:
     """Replace the content of `path` (a symlink: of its target) at once, with mode 0600. OSError if it cannot be."""
     real = Path(os.path.realpath(path))
     make_private_folder(real.parent)
+    _replace(real, data, 0o600)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace the content of `path` (a symlink: of its target) at once; its mode stays. The folder must exist."""
+    real = Path(os.path.realpath(path))
+    try:
+        mode = real.stat().st_mode & 0o7777
+    except FileNotFoundError:
+        mode = None
+    _replace(real, data, mode)
+
+
+def _replace(real: Path, data: bytes, mode: int | None) -> None:
     temporary = real.with_name(f".{real.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

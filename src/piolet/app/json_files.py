@@ -1,0 +1,57 @@
+"""Small JSON files that people edit and several programs share: read strictly, written whole and indented."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+from piolet.base.files import make_private_folder, replace_file, write_private
+
+
+def read_text(path: Path) -> str | None:
+    """Return the text of a file without a byte order mark, None if it is not there. OSError, UnicodeDecodeError."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """Return the object that `text` holds. ValueError says why there is none. No comments, no NaN."""
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError("it holds no JSON object")
+    return value
+
+
+def indented(value: Any) -> str:
+    """Return `value` as JSON text, indented by two."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def write_text(path: Path, text: str, *, private: bool) -> None:
+    """Replace the file's content by JSON `text`. `private`: only the user may read it; else an existing mode stays."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, which only an escape can hold
+        data = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text).encode()
+    if private:
+        write_private(path, data)
+    else:
+        replace_file(path, data)
+
+
+def make_folder_for(path: Path, *, private: bool) -> None:
+    """Make the folder that `path` stands in, so that its lock can be taken."""
+    if private:
+        make_private_folder(path.parent)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
