@@ -121,19 +121,9 @@ def wrap(line: Sequence[Span], limit: int) -> list[Line]:
     """Break `line` into rows of at most `limit` cells, at words; the blanks at a break are dropped."""
     if len(line) == 1:
         text, style = line[0]
-        return [row(piece, style) for piece in cells.wrap(text, limit)]
-    text = line_text(line)
-    ranges = cells.wrap_ranges(text, limit)
-    if len(ranges) == 1:
-        return [tuple(line)]
-    rows: list[Line] = []
-    for number, (start, end) in enumerate(ranges):
-        while number and start < end and text[start] == " ":
-            start += 1
-        while number < len(ranges) - 1 and start < end and text[end - 1] == " ":
-            end -= 1
-        rows.append(part(line, start, end))
-    return rows
+        return [row(text[start:end], style) for start, end in cells.row_ranges(text, limit)]
+    ranges = cells.row_ranges(line_text(line), limit)
+    return [tuple(line)] if len(ranges) == 1 else [part(line, start, end) for start, end in ranges]
 
 
 def columns(left: Line, right: Line, limit: int, gap: int = 2) -> Line:

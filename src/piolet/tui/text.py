@@ -189,17 +189,29 @@ def _cut(piece: str, at: int, used: int, limit: int, starts: list[int]) -> int:
     return used
 
 
+def row_ranges(text: str, limit: int) -> list[tuple[int, int]]:
+    """Return the offsets of the rows that one line of `text` is drawn in: `wrap_ranges` without the blanks at breaks,
+    so that no row is wider than `limit`."""
+    rows = wrap_ranges(text, limit)
+    if len(rows) == 1 and len(text) <= limit:
+        return rows
+    last = len(rows) - 1
+    return [_without_blanks(text, start, end, bool(n), n < last, limit) for n, (start, end) in enumerate(rows)]
+
+
+def _without_blanks(text: str, start: int, end: int, front: bool, back: bool, limit: int) -> tuple[int, int]:
+    while front and start < end and text[start] == " ":
+        start += 1
+    while back and start < end and text[end - 1] == " ":
+        end -= 1
+    if text[end - 1 : end] == " " and width(text[start:end]) > limit:
+        end -= 1  # the blank that hung over the edge of the last row
+    return start, end
+
+
 def wrap(text: str, limit: int) -> list[str]:
-    """Return the lines of `text` broken into rows of at most `limit` cells, without blanks at the breaks."""
-    rows: list[str] = []
-    for line in text.split("\n"):
-        ranges = wrap_ranges(line, limit)
-        for number, (start, end) in enumerate(ranges):
-            row = line[start:end]
-            if number:
-                row = row.lstrip(" ")
-            rows.append(row.rstrip(" ") if number < len(ranges) - 1 else row)
-    return rows
+    """Return the lines of `text` in rows of at most `limit` cells, without the blanks at the breaks."""
+    return [line[start:end] for line in text.split("\n") for start, end in row_ranges(line, limit)]
 
 
 def expand_tabs(text: str) -> str:
