@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support import llama as llama_cpp
+from tests.support.peer import Peer, require_peer
 from tests.support.run import Place
 
 
@@ -11,3 +14,19 @@ from tests.support.run import Place
 def place(tmp_path: Path) -> Place:
     """A fresh home and working directory for runs of piolet."""
     return Place.below(tmp_path)
+
+
+@pytest.fixture
+def peer() -> Peer:
+    """The installed peer; skips the test where there is none."""
+    return require_peer()
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a llama.cpp server with the reciting model, one for all tests of a process."""
+    pytest.importorskip("xllamacpp")
+    model = tmp_path_factory.mktemp("llama") / "tiny.gguf"
+    llama_cpp.write_model(model)
+    with llama_cpp.serving(model) as url:
+        yield url

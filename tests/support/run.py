@@ -57,6 +57,7 @@ class Place:
             "NO_COLOR": "1",
             "LANG": "C.UTF-8",
             "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PYTHONPATH": str(ROOT / "src"),
         }
 
     def start(
@@ -66,7 +67,7 @@ class Place:
         return subprocess.Popen(
             [*command, *argv],
             cwd=self.cwd,
-            env=self.environment() | {"PYTHONPATH": str(ROOT / "src")} | dict(env or {}),
+            env=self.environment() | dict(env or {}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

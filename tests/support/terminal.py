@@ -1,0 +1,173 @@
+"""A terminal for tests: a command in a pseudo-terminal, its output on a screen that can be read, keys to press."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import os
+import re
+import signal
+import struct
+import subprocess
+import termios
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyte
+
+KEYS = {
+    "enter": "\r",
+    "escape": "\x1b",
+    "tab": "\t",
+    "shift+tab": "\x1b[Z",
+    "backspace": "\x7f",
+    "delete": "\x1b[3~",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "home": "\x1b[H",
+    "end": "\x1b[F",
+    "pageup": "\x1b[5~",
+    "pagedown": "\x1b[6~",
+} | {f"ctrl+{letter}": chr(ord(letter) - 96) for letter in "abcdefghijklmnopqrstuvwxyz"}
+
+# What pyte would misread: parameters that begin with <, = or >, intermediate bytes, colons, and strings other than OSC.
+_BEYOND_PYTE = re.compile(
+    rb"\x1b\[[<=>][0-?]*[ -/]*[@-~]|\x1b\[[0-?]*[ -/]+[@-~]|\x1b\[[0-9;]*:[0-9;:]*[@-~]|\x1b[PX^_].*?(?:\x1b\\|\x07)",
+    re.DOTALL,
+)
+_INCOMPLETE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[PX^_](?:(?!\x1b\\|\x07).)*)?\Z", re.DOTALL)
+
+
+class _Screen(pyte.HistoryScreen):
+    """A screen that answers what programs ask a terminal (device attributes, cursor position)."""
+
+    answer: Callable[[str], None]
+
+    def write_process_input(self, data: str) -> None:
+        self.answer(data)
+
+    def report_device_status(self, mode: int, **private: Any) -> None:
+        if not private:
+            super().report_device_status(mode)
+
+
+class Terminal:
+    """Runs `argv` on a screen of `columns` x `rows` until it is left as a context manager, which kills the command."""
+
+    def __init__(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 80, rows: int = 24
+    ) -> None:
+        self.output = b""  # everything that was written, as it was
+        self.screen = _Screen(columns, rows, history=10_000, ratio=0.5)
+        self.screen.answer = self.send
+        self._stream = pyte.ByteStream(self.screen)
+        self._unfed = b""
+        self._ended = False
+        self._changed = threading.Condition()
+        self._master, slave = os.openpty()
+        self._set_size(columns, rows)
+        self.process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env={"TERM": "xterm-256color", "COLORTERM": "truecolor"} | dict(env),
+            preexec_fn=functools.partial(os.login_tty, slave),
+        )
+        os.close(slave)
+        self._reader = threading.Thread(target=self._read, name="terminal")
+
+    def __enter__(self) -> Self:
+        self._reader.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._reader.join()
+        os.close(self._master)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines on the screen, without spaces at their ends."""
+        with self._changed:
+            return [line.rstrip() for line in self.screen.display]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def history(self) -> list[str]:
+        """The lines that have left the screen at its top, oldest first."""
+        with self._changed:
+            columns = range(self.screen.columns)
+            return ["".join(line[x].data for x in columns).rstrip() for line in self.screen.history.top]
+
+    def send(self, text: str) -> None:
+        """Send characters as if typed or pasted."""
+        os.write(self._master, text.encode())
+
+    def press(self, *keys: str) -> None:
+        """Press keys by their names in `KEYS`; any other text is typed."""
+        for key in keys:
+            self.send(KEYS.get(key, key))
+
+    def resize(self, columns: int, rows: int) -> None:
+        with self._changed:
+            self.screen.resize(rows, columns)
+        self._set_size(columns, rows)
+
+    def wait_for(self, expected: str | Callable[[str], bool], timeout: float = 10) -> str:
+        """Wait until the screen's text has, or fulfils, `expected`; return the text.
+
+        Raises AssertionError with the screen when `timeout` seconds are over or the command has ended without it.
+        """
+        done = expected if callable(expected) else lambda text: expected in text
+        text = ""
+
+        def settled() -> bool:
+            nonlocal text
+            text = self.text
+            return done(text) or self._ended
+
+        with self._changed:
+            self._changed.wait_for(settled, timeout)
+        if not done(text):
+            state = (
+                f"it ended with {self.process.poll()}" if self.process.poll() is not None else f"{timeout} s are over"
+            )
+            raise AssertionError(f"{expected!r} is not on the screen, and {state}:\n{text}")
+        return text
+
+    def wait_for_exit(self, timeout: float = 10) -> int:
+        """Return the exit code of the command, minus the number of a signal that ended it, when all output is there."""
+        code = self.process.wait(timeout)
+        self._reader.join(timeout)
+        return code
+
+    def _set_size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):  # EIO: nobody has the other side open any more
+            while chunk := os.read(self._master, 65536):
+                with self._changed:
+                    self._feed(chunk)
+                    self._changed.notify_all()
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _feed(self, chunk: bytes) -> None:
+        self.output += chunk
+        data = _BEYOND_PYTE.sub(b"", self._unfed + chunk)
+        incomplete = _INCOMPLETE.search(data)
+        end = incomplete.start() if incomplete else len(data)
+        self._unfed = data[end:]
+        self._stream.feed(data[:end])
