@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from piolet.base.dirlock import DirLock, LockBusy, LockLost, dir_lock, dir_lock_async
+from piolet.base.dirlock import DirLock, LockBusy, LockLost, dir_lock
 
 COUNT = """
 import sys, time
 from piolet.base.dirlock import dir_lock
 path, rounds = sys.argv[1], int(sys.argv[2])
 for _ in range(rounds):
-    with dir_lock(path, attempts=2000, pause=0.005) as lock:
+    with dir_lock(path, timeout=60) as lock:
         value = int(open(path).read())
         time.sleep(0.001)
         lock.check()
@@ -65,21 +65,12 @@ def test_a_lock_taken_over_by_another_is_lost_and_not_removed(tmp_path: Path) ->
     assert (tmp_path / "x.json.lock").is_dir()
 
 
-async def test_the_async_lock_waits_for_its_turn(tmp_path: Path) -> None:
-    order = []
-
-    async def use(name: str, seconds: float) -> None:
-        async with dir_lock_async(tmp_path / "x.json"):
-            order.append(name)
-            await asyncio.sleep(seconds)
-            order.append(name)
-
-    await asyncio.gather(use("a", 0.2), use("b", 0.0))
-    assert order[0] == order[1]
-    assert order[2] == order[3]
-    with pytest.raises(LockBusy):
-        async with dir_lock_async(tmp_path / "x.json"), dir_lock_async(tmp_path / "x.json", timeout=0.1):
-            pass
+def test_who_may_wait_longer_gets_the_lock_when_it_is_free(tmp_path: Path) -> None:
+    lock = DirLock(tmp_path / "x.json")
+    assert lock.try_acquire()
+    threading.Timer(0.5, lock.release).start()
+    with dir_lock(tmp_path / "x.json", timeout=10) as mine:
+        mine.check()
 
 
 def test_processes_that_race_from_a_stale_lock_never_overlap(tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""Values in configuration files that may stand for something else: ``$NAME``, ``${NAME}``, ``!command``.
+
+``$$`` is ``$`` and ``$!`` is ``!``. Sources: providers, section 11; resources, section 13.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+COMMAND_TIMEOUT = 10.0
+
+_reference = re.compile(r"\$(?:([$!])|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """A value as it is written, taken apart: a command, or text with references to variables."""
+
+    text: str
+
+    @property
+    def command(self) -> str | None:
+        """The shell command that gives the value, None if the value is text."""
+        return self.text[1:] if self.text.startswith("!") else None
+
+    @property
+    def env_names(self) -> list[str]:
+        """The variables that the text refers to, in order."""
+        if self.command is not None:
+            return []
+        return [match[2] or match[3] for match in _reference.finditer(self.text) if not match[1]]
+
+    def missing(self, env: Mapping[str, str]) -> list[str]:
+        """The variables that the text needs and that `env` lacks; an empty one is as good as none."""
+        return [name for name in self.env_names if not env.get(name)]
+
+
+def resolve_config_value(text: str, env: Mapping[str, str]) -> str | None:
+    """Return what `text` stands for; None if a variable is unset or empty, or the command fails or prints nothing.
+
+    Blocks while a command runs, at most `COMMAND_TIMEOUT` seconds.
+    """
+    value = ConfigValue(text)
+    if value.command is not None:
+        return _output(value.command, env)
+    if value.missing(env):
+        return None
+    return _reference.sub(lambda match: match[1] or env[match[2] or match[3]], text)
+
+
+def escape(text: str) -> str:
+    """Return the configuration value that stands for `text` itself."""
+    text = text.replace("$", "$$")
+    return f"${text}" if text.startswith("!") else text
+
+
+def _output(command: str, env: Mapping[str, str]) -> str | None:
+    import subprocess
+
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=COMMAND_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    text = output.decode("utf-8", "replace").strip()
+    return text if process.returncode == 0 and text else None

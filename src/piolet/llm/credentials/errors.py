@@ -1,0 +1,43 @@
+"""What can go wrong with keys and logins. No message holds a secret.
+
+CredentialError          base
+├── AuthFileError        auth.json cannot be read, understood or locked
+├── MissingCredentials   no key for a provider; says how to give one
+├── UnresolvedValue      a configured key or header names a variable or command that gives nothing
+├── NotLoggedIn          there is no stored login to renew
+└── LoginError           a login or its renewal failed
+"""
+
+from __future__ import annotations
+
+
+class CredentialError(Exception):
+    """Base of what goes wrong with credentials."""
+
+
+class AuthFileError(CredentialError):
+    """auth.json cannot be used."""
+
+
+class MissingCredentials(CredentialError):
+    """There is no key for a provider. `variables`: those that could hold one."""
+
+    def __init__(self, provider: str, variables: tuple[str, ...] = ()) -> None:
+        ways = [f"set {variables[0]}"] if variables else []
+        ways.append(f"run `piolet auth login {provider}`")
+        super().__init__(f'No API key found for "{provider}": {" or ".join(ways)}.')
+
+
+class UnresolvedValue(CredentialError):
+    """A configuration value stands for nothing."""
+
+
+class NotLoggedIn(CredentialError):
+    """The provider has no stored login."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(f'There is no login for "{provider}"; run `piolet auth login {provider}`.')
+
+
+class LoginError(CredentialError):
+    """A login, or the renewal of one, did not succeed."""

@@ -1,0 +1,156 @@
+"""Where credentials are kept: `AuthFile` is auth.json, shared with other processes; `MemoryCredentials` for embedders.
+
+Source: resources, section 12.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from piolet.base.dirlock import LockBusy, dir_lock
+from piolet.base.files import make_private_folder, write_private
+from piolet.base.ids import now_ms
+from piolet.llm.credentials.errors import AuthFileError, NotLoggedIn
+from piolet.llm.credentials.records import Credential, OAuthCredential, credential_from_json
+
+#: Seconds: how long a refresh waits for that of another process, and after which a lock of one is stale.
+REFRESH_LOCK_TIMEOUT = 30.0
+#: Seconds that a change by hand (login, logout) waits: a refresh of another process may be under way.
+CHANGE_LOCK_TIMEOUT = 20.0
+
+
+class CredentialStore(Protocol):
+    """Keeps one credential a provider. Everything here may block for a moment, `refresh` for many seconds."""
+
+    def get(self, provider: str) -> Credential | None: ...
+
+    def providers(self) -> list[str]: ...
+
+    def set(self, provider: str, credential: Credential) -> None: ...
+
+    def remove(self, provider: str) -> bool:
+        """Forget the credential; return whether there was one."""
+
+    def refresh(self, provider: str, renew: Callable[[OAuthCredential], OAuthCredential]) -> OAuthCredential:
+        """Return the login of `provider`, renewed by `renew` if it needs to be, once whoever else asks."""
+
+
+class MemoryCredentials:
+    """Credentials that end with the process."""
+
+    def __init__(self, credentials: Mapping[str, Credential] | None = None) -> None:
+        self._credentials = dict(credentials or {})
+
+    def get(self, provider: str) -> Credential | None:
+        return self._credentials.get(provider)
+
+    def providers(self) -> list[str]:
+        return list(self._credentials)
+
+    def set(self, provider: str, credential: Credential) -> None:
+        self._credentials[provider] = credential
+
+    def remove(self, provider: str) -> bool:
+        return self._credentials.pop(provider, None) is not None
+
+    def refresh(self, provider: str, renew: Callable[[OAuthCredential], OAuthCredential]) -> OAuthCredential:
+        current = _login(self.get(provider), provider)
+        if current.needs_refresh(now_ms()):
+            current = renew(current)
+            self.set(provider, current)
+        return current
+
+
+class AuthFile:
+    """auth.json. Read again whenever it changed; changed under its lock, by entry, with mode 0600."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._entries: dict[str, Any] = {}
+
+    def get(self, provider: str) -> Credential | None:
+        """Return the stored credential; `AuthFileError` if the file cannot be understood."""
+        entries = self._read()
+        return self._record(provider, entries[provider]) if provider in entries else None
+
+    def providers(self) -> list[str]:
+        return list(self._read())
+
+    def set(self, provider: str, credential: Credential) -> None:
+        self._change({provider: credential.to_json()})
+
+    def remove(self, provider: str) -> bool:
+        there = provider in self._read()
+        if there:
+            self._change({provider: None})
+        return there
+
+    def refresh(self, provider: str, renew: Callable[[OAuthCredential], OAuthCredential]) -> OAuthCredential:
+        """Under the lock read again, and renew only what nobody else has renewed meanwhile."""
+        current = _login(self.get(provider), provider)
+        if not current.needs_refresh(now_ms()):
+            return current
+        real = os.path.realpath(self.path)
+        with dir_lock(real, timeout=REFRESH_LOCK_TIMEOUT, stale=REFRESH_LOCK_TIMEOUT) as lock:
+            current = _login(self.get(provider), provider)
+            if current.needs_refresh(now_ms()):
+                current = renew(current)
+                lock.check()
+                self._write(self._read() | {provider: current.to_json()})
+        return current
+
+    def _change(self, changes: Mapping[str, Any]) -> None:
+        real = Path(os.path.realpath(self.path))
+        make_private_folder(real.parent)
+        try:
+            with dir_lock(real, timeout=CHANGE_LOCK_TIMEOUT) as lock:
+                entries = {**self._read(), **changes}
+                lock.check()
+                self._write({name: entry for name, entry in entries.items() if entry is not None})
+        except LockBusy as busy:
+            raise AuthFileError(f"{busy}; nothing was changed") from None
+
+    def _write(self, entries: Mapping[str, Any]) -> None:
+        write_private(self.path, json.dumps(entries, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            stat = self.path.stat()
+            seen = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+            if seen != self._seen:
+                self._entries = self._parse(self.path.read_bytes())
+                self._seen = seen
+        except FileNotFoundError:
+            self._seen, self._entries = None, {}
+        except OSError as error:
+            raise AuthFileError(f"{self.path} cannot be read: {error.strerror}") from None
+        return self._entries
+
+    def _parse(self, data: bytes) -> dict[str, Any]:
+        try:
+            entries = json.loads(data) if data.strip() else {}
+        except ValueError as error:
+            where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+            raise AuthFileError(f"{self.path} is no valid JSON{where}: repair it, or move it away") from None
+        if not isinstance(entries, dict):
+            raise AuthFileError(f"{self.path} must be an object of providers: repair it, or move it away")
+        for provider, entry in entries.items():
+            self._record(provider, entry)
+        return entries
+
+    def _record(self, provider: str, entry: Any) -> Credential:
+        try:
+            return credential_from_json(entry)
+        except ValueError as error:
+            raise AuthFileError(f'{self.path}, entry "{provider}": {error}') from None
+
+
+def _login(credential: Credential | None, provider: str) -> OAuthCredential:
+    if not isinstance(credential, OAuthCredential):
+        raise NotLoggedIn(provider)
+    return credential

@@ -1,0 +1,304 @@
+"""The models that can be asked, and asking them: catalogue, configuration and credentials brought together.
+
+`Models` is an instance that its owner passes around; a process may hold as many as it has tenants. It knows no wire
+protocol and no terminal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from piolet.base.abort import Aborted, abortable
+from piolet.base.ids import now_ms
+from piolet.llm.catalog import BuiltinCatalog, Catalog
+from piolet.llm.credentials.errors import CredentialError, MissingCredentials
+from piolet.llm.credentials.records import AuthStatus, RequestAuth
+from piolet.llm.credentials.resolve import ProviderAuth
+from piolet.llm.credentials.store import AuthFile, CredentialStore, MemoryCredentials
+from piolet.llm.events import AssistantEvent, ErrorEvent
+from piolet.llm.messages import NO_USAGE, AssistantMessage
+from piolet.llm.model import Context, Model, StreamOptions
+from piolet.llm.models_file import ModelsFile
+from piolet.llm.provider_config import ProviderConfig, apply, check
+from piolet.llm.provider_table import BUILTIN_PROVIDERS
+from piolet.llm.stream import AssistantStream, StreamFunction
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider as it stands now. `default_model`: the id that is chosen first, if it is among the models."""
+
+    id: str
+    name: str
+    models: Sequence[Model]
+    default_model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Registration:
+    """What an extension or embedder added. `models` are complete ones, before those of the configuration."""
+
+    config: ProviderConfig
+    models: Sequence[Model]
+    stream: StreamFunction | None
+
+
+class Models:
+    """All models of one owner.
+
+    `catalog`: the built-in models. `credentials`: where keys are stored. `models_file`: a models.json. `environ`: the
+    variables that may hold keys. `proxy`: before those that the environment names.
+    """
+
+    def __init__(
+        self,
+        *,
+        catalog: Catalog | None = None,
+        credentials: CredentialStore | None = None,
+        models_file: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        proxy: str | None = None,
+    ) -> None:
+        self.credentials: CredentialStore = MemoryCredentials() if credentials is None else credentials
+        self._catalog: Catalog = BuiltinCatalog() if catalog is None else catalog
+        self._file = None if models_file is None else ModelsFile(models_file)
+        self._environ: Mapping[str, str] = os.environ if environ is None else environ
+        self._proxy = proxy
+        self._pool: Any = None
+        self._registered: dict[str, _Registration] = {}
+        self._runtime_keys: dict[str, str] = {}
+        self._command_results: dict[str, str] = {}
+        self._merged: dict[str, Sequence[Model]] = {}
+
+    @classmethod
+    def open(cls, agent_dir: Path, *, environ: Mapping[str, str] | None = None, proxy: str | None = None) -> Models:
+        """Return the models of an agent folder: its auth.json and models.json over the built-in catalogue."""
+        return cls(
+            credentials=AuthFile(agent_dir / "auth.json"),
+            models_file=agent_dir / "models.json",
+            environ=environ,
+            proxy=proxy,
+        )
+
+    # ------------------------------------------------------------------------------------------------- looking up
+
+    @property
+    def error(self) -> str | None:
+        """What is wrong with models.json, in words for the user; None if nothing is."""
+        return self._file.error if self._file else None
+
+    def reload(self) -> None:
+        """Read models.json again if it changed."""
+        if self._file and self._file.reload():
+            self._merged.clear()
+
+    def providers(self) -> list[str]:
+        """The ids of all providers, the built-in ones first."""
+        configured = self._file.configs if self._file else {}
+        return list(dict.fromkeys((*self._catalog.providers(), *configured, *self._registered)))
+
+    def get_provider(self, provider: str) -> Provider | None:
+        models = self.provider_models(provider)
+        if not models and provider not in self.providers():
+            return None
+        builtin = BUILTIN_PROVIDERS.get(provider)
+        names = [config.name for config in self._configs(provider) if config.name]
+        name = names[0] if names else builtin.name if builtin else provider
+        return Provider(provider, name, models, builtin.default_model if builtin else None)
+
+    def provider_models(self, provider: str) -> Sequence[Model]:
+        """The models of one provider; reads only what that needs."""
+        if provider not in self._merged:
+            self._merged[provider] = self._merge(provider)
+        return self._merged[provider]
+
+    def find(self, provider: str, model_id: str) -> Model | None:
+        return next((model for model in self.provider_models(provider) if model.id == model_id), None)
+
+    def get_all(self) -> list[Model]:
+        return [model for provider in self.providers() for model in self.provider_models(provider)]
+
+    def get_available(self) -> list[Model]:
+        """The models of the providers that have credentials."""
+        usable = (provider for provider in self.providers() if self.has_configured_auth(provider))
+        return [model for provider in usable for model in self.provider_models(provider)]
+
+    # -------------------------------------------------------------------------------------------------- changing
+
+    def register_provider(
+        self,
+        provider: str,
+        config: ProviderConfig | Mapping[str, Any] | None = None,
+        *,
+        models: Sequence[Model] = (),
+        stream: StreamFunction | None = None,
+    ) -> None:
+        """Add a provider or change one, until `unregister_provider`.
+
+        `config` may have the JSON form of models.json. `models` are complete records; `stream` answers in place of the
+        wire protocols. `ConfigError` or `msgspec.ValidationError` if the configuration cannot be used.
+        """
+        if config is None:
+            config = ProviderConfig()
+        elif not isinstance(config, ProviderConfig):
+            config = msgspec.convert(dict(config), ProviderConfig)
+        if not models and stream is None:
+            check(provider, config)
+        self._registered[provider] = _Registration(config, models, stream)
+        self._merged.pop(provider, None)
+
+    def unregister_provider(self, provider: str) -> None:
+        """Take back what was registered; the provider is as built in and configured again."""
+        self._registered.pop(provider, None)
+        self._merged.pop(provider, None)
+
+    def set_runtime_key(self, provider: str, key: str | None) -> None:
+        """Use `key` before all other sources (``--api-key``); it is never stored. None takes it back."""
+        if key is None:
+            self._runtime_keys.pop(provider, None)
+        else:
+            self._runtime_keys[provider] = key
+
+    # ------------------------------------------------------------------------------------------------- credentials
+
+    def has_configured_auth(self, provider: str | Model) -> bool:
+        """Whether the provider has credentials, as far as that shows without a command or the network."""
+        return self.auth_status(provider).configured
+
+    def is_using_oauth(self, provider: str | Model) -> bool:
+        return self.auth_status(provider).oauth
+
+    def auth_status(self, provider: str | Model) -> AuthStatus:
+        """Whether and from where the provider has credentials."""
+        name = provider if isinstance(provider, str) else provider.provider
+        status = self._auth(name).status()
+        registered = self._registered.get(name)
+        if registered and registered.stream and not status.configured:
+            return AuthStatus(name, True, "extension")
+        return status
+
+    async def resolve_auth(self, model: Model, key: str | None = None) -> RequestAuth:
+        """Return key, headers, address and variables for a request to `model`; `CredentialError` if there are none.
+
+        `key`, if given, goes before all stored and configured ones.
+        """
+        configs = self._configs(model.provider)
+        headers: dict[str, str] = {}
+        for config in reversed(configs):
+            headers |= config.model_headers(model.id)
+        return await asyncio.to_thread(self._auth(model.provider, key).resolve, model, headers)
+
+    # ------------------------------------------------------------------------------------------------------ asking
+
+    def stream(self, model: Model, context: Context, options: StreamOptions | None = None) -> AssistantStream:
+        """Return one answer of `model` as it comes. Credentials are looked up when the stream is first read."""
+        started = now_ms()
+        options = options or StreamOptions()
+        inner: AssistantStream | None = None
+
+        async def events() -> AsyncGenerator[AssistantEvent, None]:
+            nonlocal inner
+            reason: Literal["error", "aborted"] = "error"
+            try:
+                inner = await self._open(model, context, options)
+            except Aborted:
+                reason, text = "aborted", "Request was aborted"
+            except CredentialError as error:
+                text = str(error)
+            else:
+                async with aclosing(inner):
+                    async for event in inner:
+                        stream.retry_after_ms = inner.retry_after_ms
+                        yield event
+                return
+            yield ErrorEvent(reason, _unanswered(model, started, reason, text))
+
+        def partial() -> AssistantMessage:
+            return inner.partial if inner is not None else _unanswered(model, started, "pending", None)
+
+        stream = AssistantStream(events(), partial)
+        return stream
+
+    async def complete(self, model: Model, context: Context, options: StreamOptions | None = None) -> AssistantMessage:
+        """Return the whole answer; a failure is its `stop_reason` and `error_message`."""
+        return await self.stream(model, context, options).result()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        if self._pool is not None:
+            await self._pool.aclose()
+
+    # -------------------------------------------------------------------------------------------------------------
+
+    async def _open(self, model: Model, context: Context, options: StreamOptions) -> AssistantStream:
+        registered = self._registered.get(model.provider)
+        send = registered.stream if registered else None
+        try:
+            auth = await abortable(self.resolve_auth(model, options.api_key), options.signal)
+        except MissingCredentials:
+            if send is None:
+                raise
+            auth = RequestAuth(base_url=model.base_url)
+        headers = {**auth.headers, **{name.lower(): value for name, value in options.headers.items()}}
+        builtin = BUILTIN_PROVIDERS.get(model.provider)
+        if builtin and builtin.session_header and options.session_id:
+            headers.setdefault(builtin.session_header, options.session_id)
+        model = msgspec.structs.replace(model, base_url=auth.base_url)
+        options = replace(options, api_key=auth.api_key, headers=headers, env={**auth.env, **options.env})
+        if send is not None:
+            return send(model, context, options)
+        transport = import_module("piolet.llm.transport")
+        if self._pool is None:
+            self._pool = import_module("piolet.llm.pool").HttpPool(self._proxy)
+        stream: AssistantStream = transport.run_request(model, context, options, self._pool)
+        return stream
+
+    def _auth(self, provider: str, key: str | None = None) -> ProviderAuth:
+        return ProviderAuth(
+            provider,
+            self._configs(provider),
+            self.credentials,
+            self._environ,
+            runtime_key=key if key is not None else self._runtime_keys.get(provider),
+            command_results=self._command_results,
+        )
+
+    def _configs(self, provider: str) -> list[ProviderConfig]:
+        """The configurations of a provider, the strongest first."""
+        registered = self._registered.get(provider)
+        configured = self._file.configs.get(provider) if self._file else None
+        return [config for config in (registered.config if registered else None, configured) if config is not None]
+
+    def _merge(self, provider: str) -> Sequence[Model]:
+        models = self._catalog.models(provider)
+        if registered := self._registered.get(provider):
+            complete = {model.id: model for model in (*models, *registered.models)}
+            models = list(complete.values())
+        for config in reversed(self._configs(provider)):
+            models = apply(provider, config, models)
+        return models
+
+
+def _unanswered(
+    model: Model, started: int, reason: Literal["pending", "error", "aborted"], text: str | None
+) -> AssistantMessage:
+    return AssistantMessage(
+        content=[],
+        api=model.api,
+        provider=model.provider,
+        model=model.id,
+        usage=NO_USAGE,
+        stop_reason=reason,
+        timestamp=started,
+        error_message=text,
+        duration_ms=None if reason == "pending" else now_ms() - started,
+    )

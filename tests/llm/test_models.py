@@ -1,0 +1,133 @@
+"""`Models`: looking up, registering, credentials, asking."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from piolet.llm.catalog import StaticCatalog
+from piolet.llm.credentials.records import ApiKeyCredential
+from piolet.llm.credentials.store import MemoryCredentials
+from piolet.llm.events import AssistantEvent, DoneEvent
+from piolet.llm.messages import NO_USAGE, AssistantMessage, TextContent
+from piolet.llm.model import Context, Model, ModelCost, StreamOptions
+from piolet.llm.models import Models
+from piolet.llm.provider_config import ConfigError
+from piolet.llm.stream import AssistantStream
+
+Seen = list[tuple[Model, StreamOptions]]
+
+
+def model(provider: str, model_id: str, **fields: Any) -> Model:
+    defaults = {"api": "openai-completions", "base_url": "https://x.example/v1", "reasoning": False}
+    limits = {"input": ["text"], "cost": ModelCost(), "context_window": 1000, "max_tokens": 100}
+    return Model(id=model_id, name=model_id, provider=provider, **{**defaults, **limits, **fields})
+
+
+def answering(seen: Seen) -> Any:
+    """A stream function that notes what it was asked and says "hello"."""
+
+    def stream(asked: Model, context: Context, options: StreamOptions) -> AssistantStream:
+        seen.append((asked, options))
+        message = AssistantMessage([TextContent("hello")], asked.api, asked.provider, asked.id, NO_USAGE, "stop", 0)
+
+        async def events() -> AsyncGenerator[AssistantEvent, None]:
+            yield DoneEvent("stop", message)
+
+        return AssistantStream(events(), lambda: message)
+
+    return stream
+
+
+def with_file(tmp_path: Path, providers: Any, environ: dict[str, str] | None = None) -> Models:
+    text = providers if isinstance(providers, str) else json.dumps({"providers": providers})
+    (tmp_path / "models.json").write_text(text)
+    return Models.open(tmp_path, environ=environ or {})
+
+
+async def headers_and_key(models: Models, provider: str, model_id: str) -> tuple[str | None, dict[str, str | None]]:
+    found = models.find(provider, model_id)
+    assert found is not None
+    auth = await models.resolve_auth(found)
+    return auth.api_key, dict(auth.headers)
+
+
+def test_a_model_is_found_by_provider_and_id_only() -> None:
+    models = Models(catalog=StaticCatalog([model("a", "x"), model("b", "x")]), environ={})
+    assert models.find("b", "x") == model("b", "x")
+    assert models.find("b", "y") is None
+    assert models.find("nowhere", "x") is None
+    assert [found.key for found in models.get_all()] == ["a/x", "b/x"]
+
+
+def test_only_models_with_credentials_are_available() -> None:
+    models = Models(environ={"GROQ_API_KEY": "k"})
+    assert {found.provider for found in models.get_available()} == {"groq"}
+    assert models.has_configured_auth("groq")
+    assert not models.has_configured_auth("anthropic")
+    assert models.auth_status("groq").source == "environment variable GROQ_API_KEY"
+
+
+def test_two_instances_in_one_process_share_nothing() -> None:
+    one = Models(credentials=MemoryCredentials({"groq": ApiKeyCredential("one")}), environ={})
+    two = Models(environ={})
+    one.register_provider("mine", models=[model("mine", "m")])
+    one.set_runtime_key("openai", "k")
+    assert one.has_configured_auth("groq")
+    assert not two.has_configured_auth("groq")
+    assert two.find("mine", "m") is None
+    assert not two.has_configured_auth("openai")
+
+
+async def test_a_registered_stream_function_answers_and_gets_the_credentials() -> None:
+    seen: Seen = []
+    models = Models(environ={"TOKEN": "t"})
+    config = {"baseUrl": "https://mine.example", "api": "mine", "apiKey": "$TOKEN", "models": [{"id": "m"}]}
+    models.register_provider("mine", config, stream=answering(seen))
+    found = models.find("mine", "m")
+    assert found is not None
+    message = await models.complete(found, Context([]), StreamOptions(headers={"X-Own": "1"}))
+    assert message.text == "hello"
+    asked, options = seen[0]
+    assert (asked.base_url, options.api_key, options.headers) == ("https://mine.example", "t", {"x-own": "1"})
+
+
+async def test_a_registered_stream_function_needs_no_credentials() -> None:
+    seen: Seen = []
+    models = Models(environ={})
+    models.register_provider("demo", models=[model("demo", "scripted")], stream=answering(seen))
+    assert [found.key for found in models.get_available()] == ["demo/scripted"]
+    assert (await models.complete(model("demo", "scripted"), Context([]))).text == "hello"
+    assert seen[0][1].api_key is None
+
+
+def test_a_provider_that_is_taken_back_is_as_before() -> None:
+    models = Models(environ={})
+    before = models.find("groq", "openai/gpt-oss-120b")
+    models.register_provider("groq", {"baseUrl": "https://proxy.example"})
+    changed = models.find("groq", "openai/gpt-oss-120b")
+    assert changed is not None
+    assert changed.base_url == "https://proxy.example"
+    models.unregister_provider("groq")
+    assert models.find("groq", "openai/gpt-oss-120b") == before
+
+
+def test_a_registration_that_says_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match="mine"):
+        Models(environ={}).register_provider("mine", {})
+
+
+async def test_missing_credentials_are_an_answer_that_says_what_to_do() -> None:
+    models = Models(environ={})
+    found = models.find("groq", "openai/gpt-oss-120b")
+    assert found is not None
+    stream = models.stream(found, Context([]))
+    assert stream.partial.stop_reason == "pending"
+    message = await stream.result()
+    assert message.stop_reason == "error"
+    assert "GROQ_API_KEY" in str(message.error_message)
+    assert "piolet auth login groq" in str(message.error_message)
