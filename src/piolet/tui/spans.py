@@ -122,8 +122,7 @@ def wrap(line: Sequence[Span], limit: int) -> list[Line]:
     if len(line) == 1:
         text, style = line[0]
         return [row(text[start:end], style) for start, end in cells.row_ranges(text, limit)]
-    ranges = cells.row_ranges(line_text(line), limit)
-    return [tuple(line)] if len(ranges) == 1 else [part(line, start, end) for start, end in ranges]
+    return [part(line, start, end) for start, end in cells.row_ranges(line_text(line), limit)]
 
 
 def columns(left: Line, right: Line, limit: int, gap: int = 2) -> Line:

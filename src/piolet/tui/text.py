@@ -193,8 +193,6 @@ def row_ranges(text: str, limit: int) -> list[tuple[int, int]]:
     """Return the offsets of the rows that one line of `text` is drawn in: `wrap_ranges` without the blanks at breaks,
     so that no row is wider than `limit`."""
     rows = wrap_ranges(text, limit)
-    if len(rows) == 1 and len(text) <= limit:
-        return rows
     last = len(rows) - 1
     return [_without_blanks(text, start, end, bool(n), n < last, limit) for n, (start, end) in enumerate(rows)]
 
