@@ -103,7 +103,7 @@ def graphemes(text: str) -> list[str]:
         elif cells == -2:
             attaches = last != "" and _width_of(last[0]) == 2
         else:
-            attaches = joined and not char.isascii()
+            attaches = joined and (cells == 2 or "\u2190" <= char <= "\u2bff")
         if attaches:
             last += char
         else:
