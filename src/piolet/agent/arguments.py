@@ -28,30 +28,8 @@ from piolet.agent.tools import AgentTool
 from piolet.base.json import dumps, number
 from piolet.llm.messages import ToolCall
 
-#: Keywords that this module checks itself, or that check nothing. Any other one needs the full validator.
-_SIMPLE: Final = frozenset(
-    [
-        "type",
-        "properties",
-        "required",
-        "items",
-        "enum",
-        "const",
-        "additionalProperties",
-        "anyOf",
-        "title",
-        "description",
-        "default",
-        "examples",
-        "deprecated",
-        "$schema",
-        "$id",
-        "$comment",
-        "$defs",
-        "definitions",
-        "$ref",
-    ]
-)
+_CHECKED: Final = {"type", "properties", "required", "items", "enum", "const", "additionalProperties", "anyOf", "$ref"}
+_SILENT: Final = {"title", "description", "default", "examples", "$schema", "$id", "$comment", "$defs", "definitions"}
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ABSENT: Final = object()
@@ -174,7 +152,7 @@ class _Form:
         """True if `schema` uses a keyword that this module does not check."""
         if not isinstance(schema, Mapping):
             return False
-        if not schema.keys() <= _SIMPLE or isinstance(schema.get("items"), list):
+        if schema.keys() - _CHECKED - _SILENT or isinstance(schema.get("items"), list):
             return True
         parts: list[Any] = [schema.get("items"), schema.get("additionalProperties"), *schema.get("anyOf", ())]
         for group in ("properties", "$defs", "definitions"):

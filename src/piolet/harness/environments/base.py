@@ -6,7 +6,7 @@ are `OSError` with `errno` set, as the operating system words them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -40,16 +40,18 @@ class ExitStatus:
 
     `code`: the exit code, 128 + N for a death by signal N, None when it was killed by us.
     `left_running`: the process ended, but something that it started kept its output open until the time-out.
+    `seconds`: from the start to the end of the process.
     """
 
     code: int | None
     timed_out: bool = False
     aborted: bool = False
     left_running: bool = False
+    seconds: float = 0.0
 
 
-#: Receives output as it arrives: the bytes and the stream's name.
-OnOutput: TypeAlias = Callable[[bytes, Literal["stdout", "stderr"]], None]
+#: Receives output as it arrives: the bytes and the stream's name. Nothing more is read before it returns.
+OnOutput: TypeAlias = Callable[[bytes, Literal["stdout", "stderr"]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,10 @@ class FindResult:
 
     paths: Sequence[str]
     limit_reached: bool = False
+
+
+class ShellNotFound(LookupError):
+    """There is no shell to run a command with."""
 
 
 class InvalidPattern(ValueError):
@@ -142,17 +148,21 @@ class Environment(Protocol):
         argv: Sequence[str],
         *,
         cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         stdin: bytes | None = None,
         timeout: float | None = None,
         signal: AbortSignal | None = None,
         on_output: OnOutput | None = None,
     ) -> ExitStatus:
-        """Run a program in a process group of its own and wait for it. `env` is added to the environment's own;
-        `timeout` in seconds. Time-out and abort kill the whole group. A missing program raises FileNotFoundError."""
+        """Run a program in a process group of its own and wait for it, but not for children that it left behind.
 
-    async def shell(self) -> Sequence[str]:
-        """Return the argv in front of a shell command: for example ``["/bin/bash", "-c"]``."""
+        `env` is laid over the environment's own, None unsets; without `stdin` it is empty; `timeout` in seconds.
+        Time-out and abort kill the whole group at once. A missing program raises FileNotFoundError."""
+
+    async def shell(self, path: str | None = None) -> Sequence[str]:
+        """Return the argv in front of a shell command: for example ``["/bin/bash", "-c"]``.
+
+        `path`: the shell that the user asks for, ``~`` allowed; `ShellNotFound` if it is missing."""
 
     async def temp_file(self, prefix: str, suffix: str) -> str:
         """Make an empty file, mode 0600, in the temp folder; return its path."""

@@ -1,0 +1,316 @@
+"""This machine as an environment: its files, its processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import shutil
+import stat as stat_bits
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from piolet.base.abort import AbortSignal
+from piolet.harness.environments.base import (
+    DirectoryEntry,
+    ExitStatus,
+    FileInfo,
+    FileKind,
+    FindQuery,
+    FindResult,
+    GrepQuery,
+    GrepResult,
+    OnOutput,
+    ShellNotFound,
+    Snapshot,
+)
+
+#: What every child process is told about its parent.
+CHILD_VARIABLES: Final = {"PI_CODING_AGENT": "true", "AI_AGENT": "piolet"}
+
+
+class LocalEnvironment:
+    """Files and processes of this machine. File work runs in the event loop's thread pool.
+
+    `path_folders` stand in front of the ``PATH`` of child processes; `env` replaces the variables of this process.
+    """
+
+    kind = "local"
+
+    def __init__(
+        self,
+        cwd: str | os.PathLike[str],
+        *,
+        home: str | None = None,
+        path_folders: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.cwd = os.path.abspath(cwd)
+        self._home = home
+        self._path_folders = tuple(path_folders)
+        self._env = env
+
+    # ----------------------------------------------------------------------------------------------------- paths
+
+    async def resolve(self, path: str) -> str:
+        return self._resolve(path)
+
+    async def join(self, base: str, *parts: str) -> str:
+        return _absolute(os.path.join(base, *parts))
+
+    async def canonical(self, path: str) -> str:
+        return await asyncio.to_thread(os.path.realpath, path)
+
+    # ----------------------------------------------------------------------------------------------------- files
+
+    async def stat(self, path: str, *, follow: bool = True) -> FileInfo | None:
+        return await asyncio.to_thread(_stat, path, follow)
+
+    async def list_directory(self, path: str) -> list[DirectoryEntry]:
+        return await asyncio.to_thread(_list_directory, path)
+
+    async def read_bytes(self, path: str, *, offset: int = 0, limit: int | None = None) -> bytes:
+        return await asyncio.to_thread(_read, path, offset, limit)
+
+    async def write_bytes(self, path: str, data: bytes) -> None:
+        await asyncio.to_thread(_write, path, data)
+
+    async def append_bytes(self, path: str, data: bytes) -> None:
+        await asyncio.to_thread(_append, path, data)
+
+    async def remove(self, path: str) -> None:
+        await asyncio.to_thread(os.unlink, path)
+
+    async def temp_file(self, prefix: str, suffix: str) -> str:
+        path = os.path.join(tempfile.gettempdir(), f"{prefix}{os.urandom(8).hex()}{suffix}")
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        return path
+
+    async def snapshot(self, paths: Sequence[str], *, contents: bool = True) -> Snapshot:
+        return await asyncio.to_thread(_snapshot, paths, contents)
+
+    # ---------------------------------------------------------------------------------------------------- search
+
+    async def grep(self, query: GrepQuery, signal: AbortSignal | None = None) -> GrepResult:
+        raise NotImplementedError
+
+    async def find(self, query: FindQuery, signal: AbortSignal | None = None) -> FindResult:
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------------- processes
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str | None] | None = None,
+        stdin: bytes | None = None,
+        timeout: float | None = None,
+        signal: AbortSignal | None = None,
+        on_output: OnOutput | None = None,
+    ) -> ExitStatus:
+        from piolet.harness.environments.processes import run_process
+
+        variables = self._child_variables()
+        for name, value in (env or {}).items():
+            if value is None:
+                variables.pop(name, None)
+            else:
+                variables[name] = value
+        return await run_process(
+            argv,
+            cwd=self.cwd if cwd is None else cwd,
+            env=variables,
+            stdin=stdin,
+            timeout=timeout,
+            signal=signal,
+            on_output=on_output,
+        )
+
+    async def shell(self, path: str | None = None) -> list[str]:
+        return [self._find_shell(path), "-c"]
+
+    async def close(self) -> None:
+        """Nothing stays open between calls."""
+
+    def _resolve(self, path: str) -> str:
+        if path == "~" or path.startswith("~/"):
+            path = (self._home or os.path.expanduser("~")) + path[1:]
+        return _absolute(os.path.join(self.cwd, path))
+
+    def _find_shell(self, path: str | None) -> str:
+        if path is not None:
+            chosen = self._resolve(path)
+            if not os.path.exists(chosen):
+                raise ShellNotFound(f"Custom shell path not found: {path}")
+            return chosen
+        search = self._child_variables().get("PATH")
+        usual = "/bin/bash" if os.path.exists("/bin/bash") else None
+        found = usual or shutil.which("bash", path=search) or shutil.which("sh", path=search)
+        if found is None:
+            raise ShellNotFound("There is neither bash nor sh on the PATH")
+        return found
+
+    def _child_variables(self) -> dict[str, str]:
+        variables = dict(os.environ if self._env is None else self._env)
+        folders = [*self._path_folders, *filter(None, [variables.get("PATH")])]
+        if folders:
+            variables["PATH"] = os.pathsep.join(folders)
+        return variables | CHILD_VARIABLES
+
+
+def _absolute(path: str) -> str:
+    normal = os.path.normpath(path)
+    return "/" + normal.lstrip("/")  # POSIX lets two leading slashes stand
+
+
+def _kind(mode: int) -> FileKind:
+    match stat_bits.S_IFMT(mode):
+        case stat_bits.S_IFREG:
+            return "file"
+        case stat_bits.S_IFDIR:
+            return "directory"
+        case stat_bits.S_IFLNK:
+            return "symlink"
+        case stat_bits.S_IFIFO:
+            return "fifo"
+        case stat_bits.S_IFSOCK:
+            return "socket"
+        case _:
+            return "device"
+
+
+def _stat(path: str, follow: bool) -> FileInfo | None:
+    try:
+        found = os.stat(path, follow_symlinks=follow)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return FileInfo(_kind(found.st_mode), found.st_size, stat_bits.S_IMODE(found.st_mode), found.st_mtime_ns)
+
+
+def _list_directory(path: str) -> list[DirectoryEntry]:
+    entries = []
+    with os.scandir(path) as found:
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                entries.append(DirectoryEntry(entry.name, "directory"))
+            elif entry.is_file(follow_symlinks=False):
+                entries.append(DirectoryEntry(entry.name, "file"))
+            else:
+                entries.append(_special_entry(entry))
+    return entries
+
+
+def _special_entry(entry: os.DirEntry[str]) -> DirectoryEntry:
+    try:
+        kind = _kind(entry.stat(follow_symlinks=False).st_mode)
+    except FileNotFoundError:  # gone since it was listed
+        return DirectoryEntry(entry.name, "file")
+    if kind != "symlink":
+        return DirectoryEntry(entry.name, kind)
+    try:
+        return DirectoryEntry(entry.name, kind, _kind(entry.stat().st_mode))
+    except OSError:  # dangling, a loop, or closed to us
+        return DirectoryEntry(entry.name, kind)
+
+
+def _read(path: str, offset: int, limit: int | None) -> bytes:
+    # Non-blocking: a pipe that nobody writes would hold the open for ever.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb", buffering=0) as file:
+        _require_regular(os.fstat(descriptor).st_mode, path)
+        if offset:
+            file.seek(offset)
+        if limit is None:
+            return file.readall()
+        parts = []
+        while limit > 0 and (part := file.read(limit)):
+            parts.append(part)
+            limit -= len(part)
+        return b"".join(parts)
+
+
+def _write(path: str, data: bytes) -> None:
+    target = os.path.realpath(path)
+    try:
+        found = os.stat(target)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        found = None
+    if found is not None:
+        _require_regular(found.st_mode, path)
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        if found.st_nlink > 1 or not os.access(os.path.dirname(target), os.W_OK):
+            _write_in_place(target, data)
+            return
+    _replace(target, data, found)
+
+
+def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
+    """Write `data` beside `target` and rename it there. Mode and owner of the old file are kept."""
+    fresh = os.path.join(os.path.dirname(target), f".piolet-{os.urandom(8).hex()}.tmp")
+    descriptor = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600 if old else 0o666)
+    try:
+        with open(descriptor, "wb", buffering=0) as file:
+            if old is not None:
+                with contextlib.suppress(PermissionError):  # only root may give files away
+                    os.fchown(descriptor, old.st_uid, old.st_gid)
+                os.fchmod(descriptor, stat_bits.S_IMODE(old.st_mode))
+            _write_all(file.fileno(), data)
+        os.rename(fresh, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(fresh)
+        raise
+
+
+def _write_in_place(target: str, data: bytes) -> None:
+    """For a file with several hard links, or in a folder that takes no new file: a rename would part or fail it."""
+    descriptor = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        _write_all(descriptor, data)
+        os.ftruncate(descriptor, len(data))
+    finally:
+        os.close(descriptor)
+
+
+def _append(path: str, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _require_regular(mode: int, path: str) -> None:
+    kind = _kind(mode)
+    if kind == "directory":
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if kind != "file":
+        raise OSError(errno.EINVAL, f"not a regular file but a {kind}", path)
+
+
+def _snapshot(paths: Sequence[str], contents: bool) -> Snapshot:
+    texts: dict[str, bytes] = {}
+    stamps: dict[str, tuple[int, int]] = {}
+    for path in paths:
+        try:
+            found = os.stat(path)
+            if not stat_bits.S_ISREG(found.st_mode):
+                continue
+            if contents:
+                texts[path] = _read(path, 0, None)
+        except OSError:
+            continue
+        stamps[path] = (found.st_mtime_ns, found.st_size)
+    return Snapshot(texts, stamps)
