@@ -20,6 +20,16 @@ def iso_time(ms: int | None = None) -> str:
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
+def parse_time(text: object) -> int | None:
+    """Return an ISO 8601 time as Unix milliseconds, None if `text` is none. A time without zone is local."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return round(datetime.fromisoformat(text).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def uuid7() -> str:
     """Return a UUID version 7 (RFC 9562): lower case, ordered by time."""
     value = (now_ms() & 0xFFFF_FFFF_FFFF) << 80 | int.from_bytes(os.urandom(10), "big")

@@ -7,6 +7,7 @@ format, section 2. msgspec writes nearly the same; what it writes otherwise goes
 
 from __future__ import annotations
 
+import json as stdlib
 import re
 from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring
@@ -52,6 +53,26 @@ def encode(value: Any) -> bytes:
     _dump(msgspec.to_builtins(value, enc_hook=_unwrap), parts.append)
     text = "".join(parts)
     return _surrogate.sub(lambda m: f"\\u{ord(m[0]):04x}", text).encode()
+
+
+def loads(data: bytes | str) -> Any:
+    """Return the JSON value of `data` as ``JSON.parse`` would: no NaN, no control characters; lone surrogates are kept.
+
+    Invalid UTF-8 becomes U+FFFD. Raises ValueError for anything else, also for nesting beyond reason.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        pass  # msgspec takes neither surrogates nor broken UTF-8
+    text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+    try:
+        return stdlib.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def number(value: float) -> int | float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 StopReason: TypeAlias = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
 ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -94,11 +94,11 @@ else:  # the strict decoder knows tagged Structs only; the normaliser makes the 
 class Cost(Record, frozen=True):
     """US dollars. `total_from_provider`: the provider told the total itself."""
 
-    input: float
-    output: float
-    cache_read: float
-    cache_write: float
-    total: float
+    input: int | float
+    output: int | float
+    cache_read: int | float
+    cache_write: int | float
+    total: int | float
     total_from_provider: bool | None = None
 
 
@@ -114,7 +114,7 @@ class Usage(Record, frozen=True):
     cache_write: int
     total_tokens: int
     cost: Cost
-    cache_write_1h: int | None = None
+    cache_write_1h: int | None = field(default=None, name="cacheWrite1h")
     reasoning: int | None = None
 
 

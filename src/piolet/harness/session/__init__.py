@@ -1,1 +1,1 @@
-"""The session: an append-only tree of entries."""
+"""The session: an append-only tree of entries in a JSONL file (session format)."""

@@ -1,0 +1,237 @@
+"""New sessions from old ones: branch copies, forks, export and import (session format, sections 9 and 12).
+
+A line that is copied unchanged is copied byte for byte; one whose parent changes is written anew, with its unknown
+fields.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from types import EllipsisType
+
+from piolet.base.ids import entry_id, iso_time
+from piolet.base.json import encode, loads
+from piolet.harness.session.entries import VERSION, Entry, Header, LabelEntry, MessageEntry
+from piolet.harness.session.errors import InvalidEntry, MissingCwd, NotASession, NotSaved, SessionError, WriteFailed
+from piolet.harness.session.index import Head
+from piolet.harness.session.jsonl import JsonlStorage, create_file
+from piolet.harness.session.migration import migrated_text
+from piolet.harness.session.naming import dashed, file_name, make_folder
+from piolet.harness.session.reading import read_header
+from piolet.harness.session.session import Session, is_answer, new_header
+from piolet.llm.messages import AssistantMessage, UserMessage, text_of
+
+
+def branched_session(session: Session, leaf: str, id: str | None = None) -> Session:
+    """Return a new session, beside `session`, with its branch up to and including `leaf`.
+
+    Entries keep ids and times. Labels become a chain at the end. The file is written at once if the branch holds an
+    answer of the model, else later. Raises `UnknownEntry`.
+    """
+    session.head(leaf)
+    path = session.path_heads(leaf)
+    header = _copy_header(session, id)
+    copy = Session.draft(header, _place(session, header), _branch_lines(session, path), cwd=session.cwd)
+    if any(head.role == "assistant" and _is_answer(session.entry(head)) for head in path):
+        copy.begin()
+    return copy
+
+
+def fork(session: Session, entry_id: str) -> tuple[Session, str]:
+    """Return a new session with the branch before a user message, and the text of that message.
+
+    Raises `UnknownEntry`, `InvalidEntry` for anything but a user message, `NotSaved` without a file.
+    """
+    head = session.head(entry_id)
+    entry = session.entry(head)
+    if not isinstance(entry, MessageEntry) or not isinstance(entry.message, UserMessage):
+        raise InvalidEntry("Invalid entry ID for forking: only user messages can be forked from")
+    text = text_of(entry.message.content)
+    if head.parent_id is None or not session.path_heads(head.parent_id):
+        header = _copy_header(session, None)
+        return Session.draft(header, _place(session, header), cwd=session.cwd), text
+    _check_saved(session)
+    return branched_session(session, head.parent_id), text
+
+
+def clone(session: Session) -> Session:
+    """Return a new session with the current branch. Raises `NotSaved` without a file, `InvalidEntry` without leaf."""
+    if session.leaf_id is None:
+        raise InvalidEntry("Cannot clone session: no current entry selected")
+    _check_saved(session)
+    return branched_session(session, session.leaf_id)
+
+
+def fork_points(session: Session) -> list[tuple[str, str]]:
+    """Return id and text of the user messages of the current branch that have text, root first."""
+    users = [session.entry(head) for head in session.path_heads() if head.role == "user"]
+    points = [(entry.id, _user_text(entry)) for entry in users]
+    return [(id, text) for id, text in points if text.strip()]
+
+
+def fork_from(source: str, target_cwd: str, folder: str, id: str | None = None, *, migrate: bool = True) -> Session:
+    """Copy all entries of the session file `source` into a new session for `target_cwd`; return it, opened.
+
+    Malformed lines are left out. Without `migrate`, the entries of an old file are copied as they are, as pi does.
+    Raises `NotASession`, `InvalidSessionId`.
+    """
+    source = os.path.abspath(source)
+    header = new_header(target_cwd, id, source)
+    lines = _object_lines(source, migrate)
+    path = os.path.join(folder, file_name(header.timestamp or "", header.id))
+    try:
+        make_folder(folder)
+        create_file(path, (line + b"\n" for line in (encode(header), *lines)))
+    except OSError as error:
+        raise WriteFailed(f"The copy {path} cannot be written: {error.strerror}") from error
+    return Session.open(path)
+
+
+def export_jsonl(session: Session, path: str | None = None, leaf: str | EllipsisType | None = ...) -> str:
+    """Write the branch that ends in `leaf` (default: the current leaf) as a session file; return its path.
+
+    Each entry gets the one before it as parent. `path` defaults to ``session-TIME.jsonl`` in the process's folder;
+    folders are made; a file that is there is replaced.
+    """
+    now = iso_time()
+    path = os.path.abspath(path or f"session-{dashed(now)}.jsonl")
+    if session.path is not None and os.path.realpath(path) == os.path.realpath(session.path):
+        raise SessionError(f"{path} is the session itself; choose another file for the export")
+    header = Header(VERSION, session.id, now, session.header.cwd or session.cwd)
+    lines = (encode(header), *_relinked(session, session.path_heads(leaf)))
+    try:
+        make_folder(os.path.dirname(path))
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(fd, "wb") as file:
+            file.writelines(line + b"\n" for line in lines)
+    except OSError as error:
+        raise WriteFailed(f"{path} cannot be written: {error.strerror}") from error
+    return path
+
+
+def import_jsonl(source: str, folder: str, *, cwd_override: str | None = None) -> str:
+    """Copy a session file into `folder` under its own name, or ``NAME-1``, ``NAME-2``, …; return the copy's path.
+
+    A file that is in `folder` already is not copied. Raises `NotASession`, and `MissingCwd` if the stored working
+    directory is gone and `cwd_override` is not given; nothing is copied then.
+    """
+    source = os.path.abspath(source)
+    with_header = Session.open(source, read_only=True)
+    cwd = with_header.header.cwd
+    if cwd_override is None and cwd and not os.path.isdir(cwd):
+        raise MissingCwd(f"The working directory of {source}, {cwd}, does not exist")
+    if os.path.realpath(os.path.dirname(source)) == os.path.realpath(folder):
+        return source
+    stem, extension = os.path.splitext(os.path.basename(source))
+    number = 0
+    try:
+        make_folder(folder)
+        with open(source, "rb") as file:
+            while True:
+                path = os.path.join(folder, f"{stem}-{number}{extension}" if number else stem + extension)
+                try:
+                    create_file(path, iter(lambda: file.read(1 << 20), b""))
+                    return path
+                except FileExistsError:
+                    number += 1
+    except OSError as error:
+        raise WriteFailed(f"{source} cannot be copied into {folder}: {error.strerror}") from error
+
+
+def _copy_header(session: Session, id: str | None) -> Header:
+    return new_header(session.header.cwd or session.cwd, id, session.path)
+
+
+def _place(session: Session, header: Header) -> str | None:
+    if session.path is None:
+        return None
+    return os.path.join(os.path.dirname(session.path), file_name(header.timestamp or "", header.id))
+
+
+def _check_saved(session: Session) -> None:
+    if session.path is not None and not session.saved:
+        raise NotSaved("This session has not been saved yet. Wait for the first answer, then fork or clone it")
+
+
+def _is_answer(entry: Entry) -> bool:
+    return isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage) and is_answer(entry.message)
+
+
+def _user_text(entry: Entry) -> str:
+    if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+        return text_of(entry.message.content)
+    return ""
+
+
+def _branch_lines(session: Session, path: Sequence[Head]) -> list[bytes]:
+    kept = [head for head in path if head.type != "label"]
+    moved: dict[str | None, str | None] = {}  # a label on the path to what stands for it: as parent, as first kept
+    first_kept: dict[str | None, str] = {}
+    last: str | None = None
+    for head in path:
+        if head.type == "label":
+            moved[head.id] = last
+        else:
+            last = head.id
+    following: str | None = None
+    for head in reversed(path):
+        if head.type != "label":
+            following = head.id
+        elif following is not None:
+            first_kept[head.id] = following
+    lines = []
+    for head in kept:
+        changes: dict[str, str | None] = {}
+        if head.parent_id in moved:
+            changes["parentId"] = moved[head.parent_id]
+        if head.type == "compaction" and head.link in first_kept:
+            changes["firstKeptEntryId"] = first_kept[head.link]
+        lines.append(_changed(session, head, changes))
+    return lines + _label_lines(session, [head.id for head in kept])
+
+
+def _label_lines(session: Session, ids: Sequence[str]) -> list[bytes]:
+    taken = set(ids)
+    parent = ids[-1] if ids else None
+    lines = []
+    for target, label in session.labels.items():
+        if target in ids:
+            id = entry_id(taken)
+            taken.add(id)
+            lines.append(encode(LabelEntry(id, parent, label.timestamp or iso_time(), target, label.text)))
+            parent = id
+    return lines
+
+
+def _relinked(session: Session, path: Iterable[Head]) -> list[bytes]:
+    lines, parent = [], None
+    for head in path:
+        lines.append(_changed(session, head, {} if head.parent_id == parent else {"parentId": parent}))
+        parent = head.id
+    return lines
+
+
+def _changed(session: Session, head: Head, changes: dict[str, str | None]) -> bytes:
+    line = session.line(head)
+    return encode({**loads(line), **changes}) if changes else line
+
+
+def _object_lines(source: str, migrate: bool) -> list[bytes]:
+    """Return the lines of a session file that hold JSON objects, without its headers."""
+    found: list[tuple[bytes, dict[str, object]]] = []
+    for line in JsonlStorage(source, read_only=True).lines(torn=True):
+        try:
+            value = loads(line.data)
+        except ValueError:
+            continue
+        if not found and read_header(value) is None:
+            break
+        if isinstance(value, dict):
+            found.append((line.data, value))
+    header = read_header(found[0][1]) if found else None
+    if header is None:
+        raise NotASession(f"{source} is not a session file: it does not begin with a session header")
+    if migrate and header.version < VERSION:
+        return [line for line in migrated_text(source).split(b"\n")[1:] if line]
+    return [line for line, value in found if value.get("type") != "session"]

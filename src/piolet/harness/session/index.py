@@ -1,0 +1,190 @@
+"""One pass over the lines of a session: who is whose parent, labels, name, totals. Bodies stay where they are.
+
+A `Head` says of an entry what navigation and context building must know; its line is decoded only when someone asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from sys import intern
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from piolet.base.json import encode, loads
+from piolet.harness.session.entries import Entry, Header
+from piolet.harness.session.reading import OTHER_NAMES, read_header
+from piolet.harness.session.skim import AssistantSkim, Skim, ToolResultSkim, skim
+from piolet.harness.session.storage import Line
+from piolet.harness.session.totals import Totals
+from piolet.llm.messages import Usage
+
+
+class Head(Struct, frozen=True, gc=False):
+    """What is known of an entry without its body. `position` and `length` lead its storage to the line.
+
+    `link`: the target of a label or context edit, the first kept entry of a compaction. `provider` and `model`: the
+    model in use from here on; `level`: the thinking level likewise.
+    """
+
+    position: int
+    length: int
+    type: str
+    id: str
+    parent_id: str | None
+    timestamp: str | None
+    role: str | None = None
+    link: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    level: str | None = None
+
+
+ProblemKind: TypeAlias = Literal[
+    "malformed", "torn", "not-an-entry", "no-id", "duplicate-id", "missing-parent", "cycle"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line that was set aside, or a flaw of the tree. `line` counts from 1."""
+
+    kind: ProblemKind
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    text: str
+    timestamp: str | None
+
+
+class Index:
+    """All that is known of a session without decoding bodies. It grows line by line."""
+
+    def __init__(self) -> None:
+        self.header: Header | None = None
+        self.heads: list[Head] = []
+        self.by_id: dict[str, Head] = {}  # of duplicates the later one
+        self.labels: dict[str, Label] = {}
+        self.name: str | None = None
+        self.totals = Totals()
+        self.problems: list[Problem] = []
+        self.line_numbers: list[int] = []  # of `heads`
+        self._lines = 0
+
+    def add_all(self, lines: Iterable[Line]) -> bool:
+        """Take in lines, in the order of the file. Returns False, and stops, if the first value is no header."""
+        for position, data in lines:
+            self._lines += 1
+            try:
+                facts = skim(data)
+            except TypeError as error:
+                if self.header is None:
+                    return False
+                self._set_aside("not-an-entry", str(error))
+                continue
+            except ValueError as error:
+                if data.strip():
+                    self._set_aside("malformed", str(error))
+                continue
+            if self.header is None:
+                self.header = read_header(loads(data))
+                if self.header is None:
+                    return False
+            elif facts.type == "session":
+                continue
+            elif facts.id:
+                self._add(position, len(data), facts)
+            else:
+                self._set_aside("no-id", f"an entry of type {facts.type!r} without id")
+        return True
+
+    def add_entries(self, entries: Iterable[Entry]) -> None:
+        """Take in decoded entries; positions mean nothing then."""
+        for entry in entries:
+            self._lines += 1
+            self._add(0, 0, skim(encode(entry)))
+
+    def mark_torn(self) -> None:
+        """Tell that the last line had no line feed: if it was set aside, it is torn and not damaged."""
+        if self.problems and self.problems[-1].line == self._lines and self.problems[-1].kind == "malformed":
+            self.problems[-1] = Problem("torn", self._lines, "the last line is incomplete")
+
+    def path(self, leaf: str | None) -> list[Head]:
+        """Return the entries from the root to `leaf`, root first. Stops at an unknown parent and at a cycle."""
+        path: list[Head] = []
+        seen: set[str] = set()
+        while leaf is not None and leaf not in seen and (head := self.by_id.get(leaf)) is not None:
+            seen.add(leaf)
+            path.append(head)
+            leaf = head.parent_id
+        path.reverse()
+        return path
+
+    def _set_aside(self, kind: ProblemKind, text: str) -> None:
+        self.problems.append(Problem(kind, self._lines, text))
+
+    def _add(self, position: int, length: int, facts: Skim) -> None:
+        kind = intern(OTHER_NAMES.get(facts.type, facts.type))
+        role = provider = model = level = None
+        link = facts.target_id
+        match kind:
+            case "message":
+                role = facts.role
+                provider, model = self._count_message(facts)
+            case "model_change" if facts.model_id:
+                provider, model = facts.provider or "", facts.model_id
+            case "thinking_level_change":
+                level = facts.thinking_level
+            case "compaction":
+                link = facts.first_kept_entry_id
+            case "session_info":
+                self.name = (facts.name or "").strip() or None
+            case "label" if link:
+                self.labels.pop(link, None) if not facts.label else self._set_label(link, facts)
+        if facts.usage is not None and kind in ("compaction", "branch_summary", "usage"):
+            self.totals.add(facts.usage)
+        parent = self.by_id.get(facts.parent_id) if facts.parent_id else None
+        head = Head(
+            position,
+            length,
+            kind,
+            facts.id,
+            parent.id if parent is not None else facts.parent_id,
+            facts.timestamp,
+            role,
+            link,
+            provider and intern(provider),
+            model and intern(model),
+            level and intern(level),
+        )
+        self.heads.append(head)
+        self.line_numbers.append(self._lines)
+        self.by_id[head.id] = head
+
+    def _set_label(self, target: str, facts: Skim) -> None:
+        assert facts.label
+        self.labels[target] = Label(facts.label, facts.timestamp)
+
+    def _count_message(self, facts: Skim) -> tuple[str | None, str | None]:
+        totals = self.totals
+        usage: Usage | None = None
+        totals.messages += 1
+        model: tuple[str | None, str | None] = (None, None)
+        match facts.message:
+            case AssistantSkim() as message:
+                totals.assistant_messages += 1
+                totals.tool_calls += sum(block.type == "toolCall" for block in message.content)
+                usage = message.usage
+                model = (message.provider, message.model) if message.model else (None, None)
+            case ToolResultSkim() as message:
+                totals.tool_results += 1
+                usage = message.usage
+            case _:
+                totals.user_messages += facts.role == "user"
+        if usage is not None:
+            totals.add(usage)
+        return model

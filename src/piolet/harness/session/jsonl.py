@@ -1,0 +1,221 @@
+"""Session lines in a JSONL file: made late, locked while written, never truncated (session format, sections 2 and 6).
+
+An append is one write to a file opened with O_APPEND, so that a program that takes no lock cannot be torn apart either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from piolet.base.locks import exclusive
+from piolet.harness.session.descriptors import Descriptors
+from piolet.harness.session.storage import Change, Line, MemoryStorage
+
+_CHUNK = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+_TAIL = 64  # bytes that are compared to notice that a file was changed in place
+_descriptors = Descriptors(limit=64)
+
+
+class JsonlStorage:
+    """One session file. With `draft`, the text of a file that does not exist yet; `begin` makes it."""
+
+    def __init__(self, path: str, draft: bytes | None = None, *, read_only: bool = False) -> None:
+        self.path = path
+        self.torn = False
+        self._draft = None if draft is None else MemoryStorage(draft)
+        self._read_only = read_only
+        self._writable = False
+        self._identity: tuple[int, int] | None = None  # device and inode of the file that `_end` is about
+        self._end = 0  # behind the last line that was given
+        self._tail = b""  # what stands before `_end`
+
+    @property
+    def saved(self) -> bool:
+        return self._draft is None
+
+    def lines(self, *, torn: bool = False) -> Iterator[Line]:
+        if self._draft is not None:
+            yield from self._draft.lines()
+            return
+        with _descriptors.use(self, self._open) as fd:
+            yield from self._read_lines(fd, torn)
+            if self._end:
+                self._tail = os.pread(fd, min(_TAIL, self._end), max(0, self._end - _TAIL))
+
+    def read(self, position: int, length: int) -> bytes:
+        if self._draft is not None:
+            return self._draft.read(position, length)
+        with _descriptors.use(self, self._open) as fd:
+            return os.pread(fd, length, position)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[Change]:
+        if self._draft is not None:
+            yield "none"
+            return
+        if not self._writable:
+            _descriptors.close(self)
+        while True:
+            with _descriptors.use(self, self._open_to_write) as fd, exclusive(fd):
+                change = self._look(fd)
+                if change != "deleted":
+                    yield change
+                    return
+                self._restore(fd)
+            _descriptors.close(self)
+
+    def restart(self) -> None:
+        _descriptors.close(self)
+        self._identity = None
+        self._end, self._tail, self.torn = 0, b"", False
+
+    def write(self, data: bytes) -> None:
+        if self._draft is not None:
+            self._draft.write(data)
+            return
+        with _descriptors.use(self, self._open_to_write) as fd:
+            size = os.fstat(fd).st_size
+            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+            text = (b"\n" if torn else b"") + (data + b"\n" if data else b"")
+            _write_all(fd, text)
+
+    def begin(self) -> None:
+        if self._draft is None:
+            return
+        text = bytes(self._draft.text)
+        self._identity = create_file(self.path, [text])
+        self._end, self._tail, self._writable = len(text), text[-_TAIL:], True
+        self._draft = None
+
+    def sync(self) -> None:
+        if self._draft is None and self._writable:
+            with _descriptors.use(self, self._open) as fd:
+                os.fsync(fd)
+            sync_folder(os.path.dirname(self.path))
+
+    def close(self) -> None:
+        _descriptors.close(self)
+
+    def _open(self) -> int:
+        if not self._read_only:
+            try:
+                return self._open_to_write()
+            except PermissionError:
+                pass
+            except OSError as error:
+                if error.errno != errno.EROFS:
+                    raise
+        fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        return self._opened(fd, writable=False)
+
+    def _open_to_write(self) -> int:
+        fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        return self._opened(fd, writable=True)
+
+    def _opened(self, fd: int, *, writable: bool) -> int:
+        self._writable = writable
+        if self._identity is None:
+            self._identity = _identity(os.fstat(fd))
+        return fd
+
+    def _read_lines(self, fd: int, torn: bool) -> Iterator[Line]:
+        parts: list[bytes] = []  # of a line that goes on in the next chunk
+        offset = self._end
+        while chunk := os.pread(fd, _CHUNK, offset):
+            if offset == 0 and chunk.startswith(_BOM):
+                chunk, offset, self._end = chunk[len(_BOM) :], len(_BOM), len(_BOM)
+            offset += len(chunk)
+            first, *others = chunk.split(b"\n")
+            parts.append(first)
+            for piece in others:
+                data = b"".join(parts)
+                position, self._end = self._end, self._end + len(data) + 1
+                yield Line(position, data)
+                parts = [piece]
+        rest = b"".join(parts)
+        self.torn = bool(rest) and not torn
+        if rest and torn:
+            yield Line(self._end, rest)
+            self._end += len(rest)
+
+    def _look(self, fd: int) -> Change | Literal["deleted"]:
+        status = os.fstat(fd)
+        if _identity(status) != self._identity:
+            return "rewritten"
+        try:
+            if _identity(os.stat(self.path)) != self._identity:
+                return "replaced"
+        except FileNotFoundError:
+            return "deleted"
+        if status.st_size < self._end or os.pread(fd, len(self._tail), self._end - len(self._tail)) != self._tail:
+            return "rewritten"
+        return "none"
+
+    def _restore(self, fd: int) -> None:
+        """Make the file again, from the deleted one that is still open: the positions stay right."""
+        with contextlib.suppress(FileExistsError):  # another process was faster; the next look tells
+            self._identity = create_file(self.path, _chunks(fd))
+
+
+def create_file(path: str, text: Iterable[bytes], *, durable: bool = False) -> tuple[int, int]:
+    """Make a file of mode 0600 that must not exist yet; return its device and inode. A failure leaves no file.
+
+    With `durable`, return only when the content is on the disk.
+    """
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        for chunk in text:
+            _write_all(fd, chunk)
+        if durable:
+            os.fsync(fd)
+        return _identity(os.fstat(fd))
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(fd)
+
+
+def replace_file(path: str, text: Iterable[bytes], mode: int) -> None:
+    """Put a new file of `mode` in the place of the one at `path`: after a crash there is the old or the new one."""
+    folder, name = os.path.split(path)
+    new = os.path.join(folder, f".{name}.{os.getpid()}.new")
+    create_file(new, text, durable=True)
+    try:
+        os.chmod(new, mode)
+        os.replace(new, path)
+    except BaseException:
+        os.unlink(new)
+        raise
+    sync_folder(folder)
+
+
+def sync_folder(folder: str) -> None:
+    """Make the names of new files in `folder` durable."""
+    fd = os.open(folder or ".", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _chunks(fd: int) -> Iterator[bytes]:
+    offset = 0
+    while chunk := os.pread(fd, _CHUNK, offset):
+        offset += len(chunk)
+        yield chunk
+
+
+def _write_all(fd: int, text: bytes) -> None:
+    rest = memoryview(text)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

@@ -1,0 +1,99 @@
+"""Where the lines of a session live: the protocol, and the storage in memory. Storages know lines, never entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+
+class Line(NamedTuple):
+    """A line of a session: where its storage has it, and its bytes without the line feed."""
+
+    position: int
+    data: bytes
+
+
+#: What became of the lines that were given. "replaced": others stand in their place, and the old ones can still be
+#: read until `restart`. "rewritten": they are gone.
+Change: TypeAlias = Literal["none", "replaced", "rewritten"]
+
+
+class Storage(Protocol):
+    """An append-only list of lines that other processes may append to as well. Failures are OSError."""
+
+    @property
+    def path(self) -> str | None:
+        """The file, None if there never is one."""
+
+    @property
+    def saved(self) -> bool:
+        """Whether the lines are where they survive the process."""
+
+    @property
+    def torn(self) -> bool:
+        """Whether a last line without end was seen and not given."""
+
+    def lines(self, *, torn: bool = False) -> Iterator[Line]:
+        """Give the lines that were not given yet, own ones too; with `torn` also a last one without end."""
+
+    def read(self, position: int, length: int) -> bytes:
+        """Return a line that was given."""
+
+    def locked(self) -> AbstractContextManager[Change]:
+        """Keep other writers out, and tell what happened to the lines given so far."""
+
+    def restart(self) -> None:
+        """Give all lines again, from the place where they are now: positions told so far are void."""
+
+    def write(self, data: bytes) -> None:
+        """Store one line at the end, inside `locked`. A torn last line is ended first, and that alone if `data` is
+        empty."""
+
+    def begin(self) -> None:
+        """Make the lines so far, and all later ones, survive the process. May be called again."""
+
+    def sync(self) -> None:
+        """Wait until all is on the disk."""
+
+    def close(self) -> None:
+        """Give back what the operating system lent. The storage can still be used."""
+
+
+class MemoryStorage:
+    """Lines in memory only. `text` is what a file would hold."""
+
+    path = None
+    saved = False
+    torn = False
+
+    def __init__(self, text: bytes = b"") -> None:
+        self.text = bytearray(text)
+        self._given = 0
+
+    def lines(self, *, torn: bool = False) -> Iterator[Line]:
+        while (end := self.text.find(b"\n", self._given)) >= 0:
+            position, self._given = self._given, end + 1
+            yield Line(position, bytes(self.text[position:end]))
+
+    def read(self, position: int, length: int) -> bytes:
+        return bytes(self.text[position : position + length])
+
+    def locked(self) -> AbstractContextManager[Change]:
+        return nullcontext("none")
+
+    def restart(self) -> None:
+        self._given = 0
+
+    def write(self, data: bytes) -> None:
+        if data:
+            self.text += data + b"\n"
+
+    def begin(self) -> None:
+        pass
+
+    def sync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,96 @@
+"""The whole session as a tree, for screens (session format, section 7). No recursion: chains may be 100,000 deep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from piolet.base.ids import parse_time
+from piolet.harness.session.index import Head, Index
+
+
+@dataclass(slots=True)
+class TreeNode:
+    """An entry and its children, in the order of their times. `label` is the one in force."""
+
+    head: Head
+    label: str | None = None
+    label_timestamp: str | None = None
+    children: list[TreeNode] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        return self.head.id
+
+
+def build_tree(index: Index, file_ms: int) -> list[TreeNode]:
+    """Return the roots, in the order of the file.
+
+    Roots are entries without parent, with themselves or an unknown id as parent, and the first of each cycle.
+    `file_ms` stands in for missing times.
+    """
+    nodes = [_node(index, head) for head in index.heads]
+    parents = find_parents(index)
+    roots: list[TreeNode] = []
+    for node, parent in zip(nodes, parents, strict=True):
+        (roots if parent is None else nodes[parent].children).append(node)
+    for node in nodes:
+        if len(node.children) > 1:
+            node.children.sort(key=lambda child: _time(child.head, file_ms))
+    return roots
+
+
+def find_parents(index: Index) -> list[int | None]:
+    """Return, for each entry, the place of its parent in the order of the file; None for roots. Free of cycles."""
+    places = {head.id: place for place, head in enumerate(index.heads)}
+    parents: list[int | None] = []
+    for place, head in enumerate(index.heads):
+        parent = places.get(head.parent_id) if head.parent_id else None
+        parents.append(None if parent == place or head.parent_id == head.id else parent)
+    for cycle in _cycles(parents):
+        parents[min(cycle)] = None
+    return parents
+
+
+def cycles(index: Index) -> list[list[Head]]:
+    """Return the groups of entries that are each other's ancestors."""
+    places = {head.id: place for place, head in enumerate(index.heads)}
+    parents = [places.get(head.parent_id) if head.parent_id else None for head in index.heads]
+    return [[index.heads[place] for place in sorted(cycle)] for cycle in _cycles(parents)]
+
+
+def walk(roots: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
+    """Give every node with its depth, parents before children."""
+    stack = [(root, 0) for root in reversed(roots)]
+    while stack:
+        node, depth = stack.pop()
+        yield node, depth
+        stack += [(child, depth + 1) for child in reversed(node.children)]
+
+
+def _cycles(parents: Sequence[int | None]) -> list[list[int]]:
+    done = bytearray(len(parents))
+    found = []
+    for start in range(len(parents)):
+        trail: list[int] = []
+        on_trail: dict[int, int] = {}
+        place: int | None = start
+        while place is not None and not done[place] and place not in on_trail:
+            on_trail[place] = len(trail)
+            trail.append(place)
+            place = parents[place]
+        if place is not None and place in on_trail:
+            found.append(trail[on_trail[place] :])
+        for step in trail:
+            done[step] = 1
+    return found
+
+
+def _node(index: Index, head: Head) -> TreeNode:
+    label = index.labels.get(head.id)
+    return TreeNode(head) if label is None else TreeNode(head, label.text, label.timestamp)
+
+
+def _time(head: Head, file_ms: int) -> int:
+    ms = parse_time(head.timestamp)
+    return file_ms if ms is None else ms
