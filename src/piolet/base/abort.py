@@ -44,11 +44,10 @@ class AbortSignal:
 
         Inside an event loop the listener runs in that loop's thread, whichever thread aborts.
         """
-        if self._reason is not None:
-            listener()
-            return lambda: None
         token = object()
         self._listeners[token] = (_running_loop(), listener)
+        if self._reason is not None:  # asked last: another thread may abort at any moment
+            self._tell(token)
         return lambda: self._listeners.pop(token, None) and None
 
     async def wait(self) -> None:
@@ -65,13 +64,18 @@ class AbortSignal:
             return
         self._reason = reason
         here = _running_loop()
-        while self._listeners:
-            _, (loop, listener) = self._listeners.popitem()
+        for token, (loop, _) in self._listeners.copy().items():
             if loop is None or loop is here:
-                listener()
+                self._tell(token)
             else:
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
-                    loop.call_soon_threadsafe(listener)
+                    loop.call_soon_threadsafe(self._tell, token)
+
+    def _tell(self, token: object) -> None:
+        """Call a listener unless it was called or withdrawn meanwhile."""
+        _, listener = self._listeners.pop(token, (None, None))
+        if listener is not None:
+            listener()
 
 
 class AbortController:
@@ -103,6 +107,8 @@ async def abortable(work: Awaitable[T], signal: AbortSignal | None, grace: float
     if signal.aborted and not grace:
         if asyncio.iscoroutine(work):
             work.close()
+        elif isinstance(work, asyncio.Future):
+            work.cancel()
         raise Aborted(signal.reason)
     loop = asyncio.get_running_loop()
     try:

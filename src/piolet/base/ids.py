@@ -16,7 +16,8 @@ def now_ms() -> int:
 
 def iso_time(ms: int | None = None) -> str:
     """Return `ms` (default: now) as ISO 8601 in UTC with milliseconds and ``Z``."""
-    moment = datetime.fromtimestamp((now_ms() if ms is None else ms) / 1000, UTC)
+    seconds, rest = divmod(now_ms() if ms is None else ms, 1000)
+    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
