@@ -1,0 +1,66 @@
+"""The wire protocols, one module each, imported when first used.
+
+A protocol has two pure halves: `build_request` makes url, headers and body of (model, context, options), and a builder
+(`piolet.llm.builder.MessageBuilder`) folds the provider's records into our events. Everything between, the network,
+retries and aborts, is `piolet.llm.transport`, which knows no protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from piolet.llm.errors import RequestError
+from piolet.llm.sse import ServerEvent, SseSplitter
+
+if TYPE_CHECKING:
+    from piolet.llm.builder import MessageBuilder
+    from piolet.llm.model import Context, Model, StreamOptions
+
+
+@dataclass(slots=True)
+class WireRequest:
+    """One POST request. `headers`: the protocol's own, with the credentials; model and caller may add to them."""
+
+    url: str
+    body: dict[str, Any]
+    headers: dict[str, str | None] = field(default_factory=dict)
+
+
+class Framing(Protocol):
+    """Cuts the bytes of a response into events; `data` is JSON text, or ``[DONE]`` for the end."""
+
+    def feed(self, chunk: bytes) -> Iterable[ServerEvent]: ...
+
+    def end(self) -> Iterable[ServerEvent]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WireProtocol:
+    """What the transport needs of a protocol.
+
+    `sign(model, options, url, headers, body)` makes the last headers when url, headers and body bytes are final
+    (request signatures, short-lived tokens). It runs before each try and may raise `RequestError`.
+    """
+
+    build_request: Callable[[Model, Context, StreamOptions], WireRequest]
+    builder: Callable[[Model, Context, StreamOptions], MessageBuilder]
+    framing: Callable[[], Framing] = SseSplitter
+    accept: str = "text/event-stream"
+    sign: Callable[[Model, StreamOptions, str, Mapping[str, str], bytes], Awaitable[Mapping[str, str]]] | None = None
+
+
+_MODULES = {
+    "openai-completions": "openai_completions",
+}
+
+
+def protocol_for(api: str) -> WireProtocol:
+    """Return the protocol of `api`; its module has it as ``PROTOCOL``."""
+    if api not in _MODULES:
+        raise RequestError(f"No wire protocol is called '{api}'. Known: {', '.join(sorted(_MODULES))}")
+    protocol = import_module(f"{__name__}.{_MODULES[api]}").PROTOCOL
+    assert isinstance(protocol, WireProtocol)
+    return protocol

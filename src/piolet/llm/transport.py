@@ -1,0 +1,243 @@
+"""One request over the network: send it, try again if that is allowed, read the stream, tell it as events.
+
+Knows no protocol: what is sent and what the records mean comes from a `WireProtocol`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import re
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from urllib.parse import urlsplit
+
+from piolet._version import __version__
+from piolet.base.abort import Aborted, abortable, sleep
+from piolet.base.json import encode, loads
+from piolet.llm.builder import MessageBuilder
+from piolet.llm.errors import LlmError, ProviderError, RequestError, hide_secrets, http_error_text, network_error
+from piolet.llm.events import AssistantEvent, StartEvent
+from piolet.llm.messages import AssistantMessage
+from piolet.llm.model import Context, Model, StreamOptions
+from piolet.llm.pool import CONNECT_SECONDS, IDLE_SECONDS, HttpPool
+from piolet.llm.protocols import WireProtocol, WireRequest, protocol_for
+from piolet.llm.retry import may_retry_status, request_delay_ms, retry_after_ms
+from piolet.llm.sse import ServerEvent
+from piolet.llm.stream import AssistantStream
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+MAX_ERROR_BODY = 256 * 1024
+USER_AGENT = f"piolet/{__version__} ({sys.platform}; python {platform.python_version()}; {platform.machine()})"
+_header_value = re.compile(r"[\t\x20-\x7e]*")
+_secret_header = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+
+
+def run_request(model: Model, context: Context, options: StreamOptions, pool: HttpPool) -> AssistantStream:
+    """Return the stream of one answer of `model`. `options` hold the credentials; `pool` lends the HTTP client."""
+    exchange = _Exchange(model, context, options, pool)
+    exchange.stream = AssistantStream(exchange.events(), exchange.partial)
+    return exchange.stream
+
+
+class _Exchange:
+    """The life of one request."""
+
+    stream: AssistantStream
+
+    def __init__(self, model: Model, context: Context, options: StreamOptions, pool: HttpPool) -> None:
+        self._model = model
+        self._context = context
+        self._options = options
+        self._pool = pool
+        self._builder = MessageBuilder(model, options)
+        self._secrets: set[str] = {options.api_key or ""}
+
+    def partial(self) -> AssistantMessage:
+        return self._builder.partial()
+
+    async def events(self) -> AsyncGenerator[AssistantEvent, None]:
+        reason: Literal["error", "aborted"] = "error"
+        started = False
+        try:
+            protocol, response = await self._open()
+            records = self._records(protocol, response)
+            async with aclosing(response), aclosing(records):
+                async for name, record in records:
+                    events = self._builder.fold(name, record)
+                    if not started:
+                        started = True
+                        yield StartEvent()
+                    for event in events:
+                        yield event
+            events = self._builder.finish()
+            if not started:
+                yield StartEvent()
+            for event in events:
+                yield event
+            yield self._builder.done()
+            return
+        except Aborted:
+            reason, text = "aborted", "Request was aborted"
+        except LlmError as error:
+            text = hide_secrets(str(error), self._secrets)
+        for event in self._builder.close_all():
+            yield event
+        yield self._builder.failed(reason, text)
+
+    async def _open(self) -> tuple[WireProtocol, httpx.Response]:
+        """Build the request, send it, and return the response whose body is the stream."""
+        model, options = self._model, self._options
+        if options.signal is not None:
+            options.signal.throw_if_aborted()
+        protocol = protocol_for(model.api)
+        self._builder = protocol.builder(model, self._context, options)
+        request = protocol.build_request(model, self._context, options)
+        if options.on_payload is not None:
+            replacement = await self._abortable(options.on_payload(request.body, model))
+            request.body = replacement if replacement is not None else request.body
+        headers = await self._headers(protocol, request)
+        return protocol, await self._send(protocol, request.url, headers, encode(request.body))
+
+    async def _headers(self, protocol: WireProtocol, request: WireRequest) -> dict[str, str]:
+        """Return the headers to send: defaults, the protocol's, the model's, the caller's; a later None removes one."""
+        merged: dict[str, str | None] = {
+            "user-agent": USER_AGENT,
+            "accept": protocol.accept,
+            "content-type": "application/json",
+        }
+        for layer in (request.headers, self._model.headers or {}, self._options.headers):
+            merged.update({name.lower(): value for name, value in layer.items()})
+        if self._options.on_headers is not None:
+            await self._abortable(self._options.on_headers(merged, self._model))
+        headers = {name: value.strip() for name, value in merged.items() if value is not None}
+        self._note_secrets(headers)
+        for name, value in headers.items():
+            if not _header_value.fullmatch(value):
+                raise RequestError(f"The header '{name}' holds characters that HTTP does not allow")
+        return headers
+
+    def _note_secrets(self, headers: Mapping[str, str]) -> None:
+        for name, value in headers.items():
+            if _secret_header.search(name):
+                self._secrets |= {value, value.rpartition(" ")[2]}
+
+    # -------------------------------------------------------------------------------------------------- sending
+
+    async def _send(self, protocol: WireProtocol, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
+        """Return the response whose body is to be read, after as many tries as are allowed."""
+        tries = 0
+        while True:
+            try:
+                return await self._try(protocol, url, headers, body)
+            except ProviderError as error:
+                asked = retry_after_ms(error.headers)
+                self.stream.retry_after_ms = asked
+                if not error.transient or tries >= self._options.max_retries:
+                    raise
+                limit = self._options.max_retry_delay_ms
+                if asked is not None and 0 < limit < asked:
+                    wanted = f"the server asks for a retry delay of {asked / 1000:g} s; the limit is {limit / 1000:g} s"
+                    raise ProviderError(f"{error} ({wanted})") from error
+                self.stream.retry_after_ms = None
+                await sleep(request_delay_ms(tries, asked) / 1000, self._options.signal)
+                tries += 1
+
+    async def _try(self, protocol: WireProtocol, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
+        if protocol.sign is not None:
+            signed = await self._abortable(protocol.sign(self._model, self._options, url, headers, body))
+            self._note_secrets(signed)
+            headers = {**headers, **signed}
+        client = await self._abortable(self._pool.client(url, self._options.env))
+        import httpx
+
+        idle = (self._options.idle_timeout_ms or IDLE_SECONDS * 1000) / 1000
+        total = self._options.timeout_ms / 1000 if self._options.timeout_ms else None
+        try:
+            timeout = httpx.Timeout(idle, connect=CONNECT_SECONDS, pool=None)
+            request = client.build_request("POST", url, headers=dict(headers), content=body, timeout=timeout)
+            async with asyncio.timeout(total) as deadline:
+                response = await self._abortable(client.send(request, stream=True))
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise ProviderError(f"Request timed out: no answer within {total:g} s", transient=True) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise network_error(error, _host(url)) from error
+        try:
+            if self._options.on_response is not None:
+                await self._abortable(self._options.on_response(response.status_code, response.headers, self._model))
+            await self._check(response)
+        except BaseException:
+            await response.aclose()
+            raise
+        return response
+
+    async def _check(self, response: httpx.Response) -> None:
+        """Raise for a response that is no stream of events."""
+        status = response.status_code
+        content_type = response.headers.get("content-type", "")
+        if status == 200 and "html" not in content_type and "application/json" not in content_type:
+            return
+        body = bytearray()
+        async with aclosing(self._chunks(response)) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > MAX_ERROR_BODY:
+                    break
+        text = http_error_text(status, bytes(body), content_type)
+        raise ProviderError(text, transient=may_retry_status(status, response.headers), headers=response.headers)
+
+    # -------------------------------------------------------------------------------------------------- reading
+
+    async def _records(self, protocol: WireProtocol, response: httpx.Response) -> AsyncGenerator[tuple[str, Any], None]:
+        """Yield the name and the parsed data of each event of the body."""
+        framing = protocol.framing()
+        async with aclosing(self._chunks(response)) as chunks:
+            async for chunk in chunks:
+                for event in framing.feed(chunk):
+                    if event.data.strip() == "[DONE]":
+                        return
+                    yield event.name, await self._parsed(event)
+        for event in framing.end():
+            if event.data.strip() != "[DONE]":
+                yield event.name, await self._parsed(event)
+
+    async def _parsed(self, event: ServerEvent) -> Any:
+        record = parse_record(event.data)
+        if self._options.on_provider_event is not None:
+            await self._abortable(self._options.on_provider_event(record, self._model))
+        return record
+
+    async def _chunks(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
+        import httpx
+
+        async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as chunks:
+            while True:
+                try:
+                    chunk = await self._abortable(anext(chunks, None))
+                except httpx.HTTPError as error:
+                    raise network_error(error, _host(str(response.url))) from error
+                if chunk is None:
+                    return
+                yield chunk
+
+    async def _abortable(self, work: Awaitable[T]) -> T:
+        return await abortable(work, self._options.signal)
+
+
+def parse_record(data: str) -> Any:
+    """Return the JSON value that the data of an event is; raise `ProviderError` if it is none."""
+    try:
+        return loads(data)
+    except ValueError:
+        raise ProviderError(f"The server sent an event that is no JSON: {data[:200]}") from None
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]
