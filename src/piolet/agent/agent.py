@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from piolet.agent.events import AgentEvent, MessageEnd, MessageStart, QueueUpdate
-from piolet.agent.loop import AgentContext, LoopConfig, NextTurn, Turn, run_loop
+from piolet.agent.guard import GRACE, guarded, reason_of
+from piolet.agent.loop import AgentContext, Emit, LoopConfig, NextTurn, Turn, run_loop
 from piolet.agent.queues import MessageQueue
 from piolet.agent.running import RunSlot
 from piolet.agent.tools import AgentTool
-from piolet.base.abort import AbortSignal
+from piolet.base.abort import AbortSignal, Interrupted
 from piolet.base.ids import now_ms
 from piolet.llm.messages import (
     AssistantMessage,
@@ -26,6 +29,9 @@ from piolet.llm.model import Model
 
 Subscriber: TypeAlias = Callable[[AgentEvent], Awaitable[None] | None]
 ErrorReport: TypeAlias = Callable[[AgentEvent, Exception], None]
+
+#: Seconds that subscribers have for each further event of an aborted run in which one of them was cancelled.
+SHORT_GRACE = 0.1
 
 
 class NothingToContinue(RuntimeError):
@@ -45,8 +51,11 @@ class Agent:
     """State around `run_loop`. `messages` is handed out as a copy; model, tools and the rest may change while it runs.
 
     `config` is the template of each run's config; its queue callbacks, signal and `prepare_next_turn` are wrapped. What
-    changes here during a run is used from the next turn on. Subscribers are awaited in order, after the message of the
-    event is in `messages`; one that raises is reported to `on_error` and skipped.
+    changes here during a run is used from the next turn on.
+
+    Subscribers are awaited in order, after the message of the event is in `messages`. One that raises, or hangs after
+    an abort, is reported to `on_error` (default: the event loop's exception handler) and skipped. `emit` is for the
+    owner of the Agent: it comes before the subscribers, is never cut short and must not raise.
     """
 
     def __init__(
@@ -56,6 +65,7 @@ class Agent:
         system_prompt: str | None = None,
         tools: Sequence[AgentTool] = (),
         messages: Sequence[BaseMessage] = (),
+        emit: Emit | None = None,
         on_error: ErrorReport | None = None,
     ) -> None:
         self.config = config
@@ -67,7 +77,9 @@ class Agent:
         self._messages = list(messages)
         self._slot = RunSlot()
         self._subscribers: list[Subscriber] = []
-        self._on_error = on_error
+        self._owner = emit
+        self._on_error = on_error or _report
+        self._grace = GRACE
 
     # ------------------------------------------------------------------------------------------------------- state
 
@@ -128,11 +140,17 @@ class Agent:
         return await self._slot.run("a run", lambda own: self._run(prompts, own), signal)
 
     async def continue_(self, *, signal: AbortSignal | None = None) -> list[BaseMessage]:
-        """Run without a new prompt: after a failed answer was taken out, or for messages that wait in a queue."""
-        last = self._messages[-1] if self._messages else None
-        if (last is None or isinstance(last, AssistantMessage)) and not self.steering and not self.follow_ups:
-            raise NothingToContinue("The conversation ends with an answer and no message is queued")
-        return await self._slot.run("a run", lambda own: self._run((), own), signal)
+        """Run without a new prompt: after a failed answer was taken out, or for messages that wait in a queue.
+
+        Raises `Busy`, and `NothingToContinue`.
+        """
+        self._slot.check_free("a run")
+        prompts: Sequence[BaseMessage] = ()
+        if (not self._messages or isinstance(self._messages[-1], AssistantMessage)) and not self.steering:
+            prompts = self.follow_ups.due()
+            if not prompts:
+                raise NothingToContinue("The conversation ends with an answer and no message is queued")
+        return await self._slot.run("a run", lambda own: self._run(prompts, own), signal)
 
     def abort(self) -> None:
         """Ask the run under way to stop. The queues stay as they are."""
@@ -182,8 +200,15 @@ class Agent:
             get_follow_up_messages=self._due_follow_ups,
             prepare_next_turn=self._prepare_next_turn,
         )
-        context = AgentContext(self._messages, self.system_prompt, self.tools)
-        return await run_loop(prompts, context, config, self._emit)
+        self._grace = GRACE
+        try:
+            return await run_loop(prompts, self._context(), config, self._emit)
+        finally:
+            self.steering.release()
+            self.follow_ups.release()
+
+    def _context(self) -> AgentContext:
+        return AgentContext(self._messages, self.system_prompt, self.tools)
 
     async def _due_steering(self) -> Sequence[BaseMessage]:
         own = self.config.get_steering_messages
@@ -195,12 +220,13 @@ class Agent:
 
     async def _prepare_next_turn(self, turn: Turn) -> NextTurn:
         change = await self.config.prepare_next_turn(turn) if self.config.prepare_next_turn else None
-        change = change or NextTurn()
-        return NextTurn(
-            model=change.model or self.config.model,
-            reasoning=change.reasoning or self.config.reasoning,
-            context=change.context or AgentContext(self._messages, self.system_prompt, self.tools),
-        )
+        if change is not None:
+            model, reasoning = change.model or self.config.model, change.reasoning or self.config.reasoning
+            self.config = replace(self.config, model=model, reasoning=reasoning)
+            if change.context is not None:
+                self._messages = list(change.context.messages)
+                self.system_prompt, self.tools = change.context.system_prompt, change.context.tools
+        return NextTurn(self.config.model, self.config.reasoning, self._context())
 
     async def _emit(self, event: AgentEvent) -> None:
         match event:
@@ -215,14 +241,24 @@ class Agent:
         await self._tell(event)
 
     async def _tell(self, event: AgentEvent) -> None:
+        if self._owner is not None:
+            await self._owner(event)
         for subscriber in tuple(self._subscribers):
             try:
                 told = subscriber(event)
                 if inspect.isawaitable(told):
-                    await told
+                    await guarded(told, self.signal, self._grace)
             except Exception as error:
-                if self._on_error is not None:
+                if isinstance(error, Interrupted):
+                    self._grace = SHORT_GRACE
+                    error = TimeoutError("Cancelled: it was still busy 2 s after the run was aborted")
+                with suppress(Exception):
                     self._on_error(event, error)
+
+
+def _report(event: AgentEvent, error: Exception) -> None:
+    message = f"A subscriber failed at {event.type}: {reason_of(error)}"
+    asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
 
 
 def as_messages(

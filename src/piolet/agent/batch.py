@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
-from piolet.agent.arguments import InvalidArguments, check, prepare
+from piolet.agent.arguments import check, prepare
 from piolet.agent.events import AgentEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
-from piolet.agent.tools import AgentTool, ToolResult
-from piolet.base.abort import AbortSignal
+from piolet.agent.guard import GRACE, LAST_GRACE, guarded, reason_of
+from piolet.agent.reports import Reports
+from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
+from piolet.base.abort import Aborted, AbortSignal
 from piolet.base.ids import now_ms
-from piolet.llm.messages import AssistantMessage, ToolCall, ToolResultMessage
-
-#: Seconds that a tool has after an abort before its task is cancelled, and then to take the cancellation.
-GRACE, LAST_GRACE = 2.0, 1.0
+from piolet.llm.messages import AssistantMessage, ImageContent, OpaqueBlock, TextContent, ToolCall, ToolResultMessage
 
 ABORTED = "Operation aborted"
 CUT_OFF = "Not run: the answer reached its output limit before it was complete. Send the call again, with less in it."
@@ -72,22 +71,26 @@ async def run_batch(
     config: BatchConfig,
     emit: Callable[[AgentEvent], Awaitable[None]],
 ) -> BatchOutcome:
-    """Answer every call of `message`. Never raises for what tools and callbacks do."""
-    calls = message.tool_calls
-    by_name = {tool.name: tool for tool in tools}
-    asked_for = {by_name[call.name].execution_mode for call in calls if call.name in by_name}
+    """Answer every call of `message`. Raises only what `emit` raises.
+
+    A call that is refused ends before the next one is asked about; those that may run end in the order of completion.
+    """
+    batch = _Batch(message, {tool.name: tool for tool in tools}, config, emit)
+    every = range(len(batch.calls))
+    asked_for = {batch.tools[call.name].execution_mode for call in batch.calls if call.name in batch.tools}
     sequential = config.tool_execution == "sequential" or "sequential" in asked_for
-    batch = _Batch(message, by_name, config, emit)
-    for group in [[call] for call in calls] if sequential else [calls]:
+    for group in [[index] for index in every] if sequential else [every]:
         await batch.run(group)
-    results = [batch.results[id(call)] for call in calls]
+    results = [batch.results[index] for index in every]
     return BatchOutcome(
-        [_result_message(call, result, duration) for call, (result, duration) in zip(calls, results, strict=True)],
+        [_result_message(call, *result) for call, result in zip(batch.calls, results, strict=True)],
         all(result.terminate for result, _ in results),
     )
 
 
 class _Batch:
+    """The calls of one answer, known by their index."""
+
     def __init__(
         self,
         message: AssistantMessage,
@@ -96,149 +99,133 @@ class _Batch:
         emit: Callable[[AgentEvent], Awaitable[None]],
     ) -> None:
         self.message = message
+        self.calls = message.tool_calls
         self.tools = tools
         self.config = config
         self.emit = emit
+        self.started: dict[int, float] = {}
         self.results: dict[int, tuple[ToolResult, int]] = {}
 
-    async def run(self, calls: Sequence[ToolCall]) -> None:
-        """Ask about each call, then run them together; emit what they report, from this task."""
-        reports = _Reports()
-        started: dict[int, float] = {}
-        tasks: list[asyncio.Task[None]] = []
-        ready: list[tuple[ToolCall, PendingCall | ToolResult]] = []
-        for call in calls:
-            started[id(call)] = time.monotonic()
+    async def run(self, group: Sequence[int]) -> None:
+        """Ask about each call, then run those that may run together; emit what they report, from this task."""
+        ready: dict[int, PendingCall] = {}
+        for index in group:
+            call = self.calls[index]
+            self.started[index] = time.monotonic()
             await self.emit(ToolExecutionStart(call.id, call.name, call.arguments))
-            ready.append((call, await self._ask(call)))
-        try:
-            for call, pending in ready:
-                if isinstance(pending, ToolResult):
-                    reports.finish(call, pending)
-                else:
-                    tasks.append(asyncio.create_task(self._execute(pending, reports), name=f"tool {call.name}"))
-            for _ in range(len(calls)):
-                await self._relay_until_end(reports, started)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            asked = await self._ask(call)
+            if isinstance(asked, ToolResult):
+                await self._end(index, asked)
+            else:
+                ready[index] = asked
+        reports = Reports(ready)
+        tasks = [
+            asyncio.create_task(self._execute(index, pending, reports), name=f"tool {pending.call.name}")
+            for index, pending in ready.items()
+        ]
+        with self._leaving_behind(reports):
+            try:
+                while (report := await reports.next()) is not None:
+                    await self._tell(*report)
+            except BaseException:
+                await _cancel(tasks)
+                raise
 
-    async def _relay_until_end(self, reports: _Reports, started: dict[int, float]) -> None:
-        """Emit updates as they come, up to and including the end of one call."""
-        while True:
-            call, result, ended = await reports.next()
-            if ended:
-                duration = round((time.monotonic() - started[id(call)]) * 1000)
-                self.results[id(call)] = (result, duration)
-                await self.emit(ToolExecutionEnd(call.id, call.name, result, result.is_error, duration))
-                return
+    async def _tell(self, index: int, result: ToolResult, ended: bool) -> None:
+        call = self.calls[index]
+        if ended:
+            await self._end(index, result)
+        else:
             await self.emit(ToolExecutionUpdate(call.id, call.name, call.arguments, result))
+
+    async def _end(self, index: int, result: ToolResult) -> None:
+        call = self.calls[index]
+        duration = round((time.monotonic() - self.started[index]) * 1000)
+        self.results[index] = (result, duration)
+        await self.emit(ToolExecutionEnd(call.id, call.name, result, result.is_error, duration))
 
     async def _ask(self, call: ToolCall) -> PendingCall | ToolResult:
         """Return the call ready to run, or the error that answers it."""
-        tool = self.tools.get(call.name)
+        tool, signal = self.tools.get(call.name), self.config.signal
         if tool is None:
             return _error(f"Tool {call.name} not found")
         if self.message.stop_reason == "length":
             return _error(CUT_OFF)
-        if self.config.signal.aborted:
+        if signal.aborted:
             return _error(ABORTED)
         try:
-            arguments = prepare(tool, call)
-            pending = PendingCall(self.message, call, tool, arguments)
+            pending = PendingCall(self.message, call, tool, prepare(tool, call))
             if self.config.before_tool_call is None:
                 return pending
-            before = copy.deepcopy(arguments)
-            block = await self.config.before_tool_call(pending)
+            try:
+                block = await guarded(self.config.before_tool_call(pending), signal)
+            except Exception as error:
+                return _error(ABORTED if signal.aborted else f"Tool call blocked: {reason_of(error)}")
             if block is not None:
                 return ToolResult.of_text(block.reason, details={}, is_error=True, terminate=block.terminate)
-            if arguments != before:
-                check(tool, arguments)
-        except InvalidArguments as error:
-            return _error(str(error))
-        except Exception as error:
-            return _error(f"Tool call blocked: {error or type(error).__name__}")
-        return _error(ABORTED) if self.config.signal.aborted else pending
+            pending = replace(pending, arguments=check(tool, pending.arguments))
+        except Exception as error:  # the arguments do not fit, or the tool's own preparation of them failed
+            return _error(reason_of(error))
+        return _error(ABORTED) if signal.aborted else pending
 
-    async def _execute(self, pending: PendingCall, reports: _Reports) -> None:
+    async def _execute(self, index: int, pending: PendingCall, reports: Reports) -> None:
+        """Run one call to its end. After an abort the tool and the callback on its result have one grace together."""
+        signal = self.config.signal
+        try:
+            result = await guarded(self._call(pending, reports.updater(index)), signal)
+        except Exception as error:
+            result = _failure(error)
+        reports.finish(index, result)
+
+    async def _call(self, pending: PendingCall, on_update: OnUpdate) -> ToolResult:
         call, signal = pending.call, self.config.signal
         try:
-            result = await _with_grace(
-                pending.tool.execute(call.id, pending.arguments, signal, reports.updater(call)), signal
-            )
+            result = _valid(await guarded(pending.tool.execute(call.id, pending.arguments, signal, on_update), None))
         except Exception as error:
-            result = _error(str(error) or type(error).__name__)
-        if self.config.after_tool_call is not None:
-            try:
-                result = await self.config.after_tool_call(pending, result) or result
-            except Exception as error:
-                result = _error(f"The result was withheld, because a hook on it failed: {error}")
-        reports.finish(call, result)
+            result = _failure(error)
+        if self.config.after_tool_call is None:
+            return result
+        try:
+            return _valid(await guarded(self.config.after_tool_call(pending, result), None) or result)
+        except Exception as error:
+            return _error(f"The result was withheld, because a hook on it failed: {reason_of(error)}")
+
+    @contextmanager
+    def _leaving_behind(self, reports: Reports) -> Iterator[None]:
+        """Answer calls that take neither the abort nor the cancellation; their tasks are left to themselves."""
+        loop = asyncio.get_running_loop()
+        timers: list[asyncio.TimerHandle] = []
+
+        def set_timer() -> None:
+            timers.append(loop.call_later(GRACE + LAST_GRACE, reports.finish_all, _error(ABORTED)))
+
+        remove = self.config.signal.on_abort(set_timer)
+        try:
+            yield
+        finally:
+            remove()
+            for timer in timers:
+                timer.cancel()
 
 
-class _Reports:
-    """What the tools of a batch tell the loop's task: the newest partial result of each call, and its end."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[tuple[ToolCall, ToolResult | None]] = asyncio.Queue()
-        self._newest: dict[int, ToolResult] = {}
-        self._finished: set[int] = set()
-
-    def updater(self, call: ToolCall) -> Callable[[ToolResult], None]:
-        """Return the `on_update` of `call`: sync, for any thread; what comes faster than it is read is coalesced."""
-
-        def update(result: ToolResult) -> None:
-            try:
-                here = asyncio.get_running_loop() is self._loop
-            except RuntimeError:
-                here = False
-            if here:
-                self._update(call, result)
-            else:
-                self._loop.call_soon_threadsafe(self._update, call, result)
-
-        return update
-
-    def _update(self, call: ToolCall, result: ToolResult) -> None:
-        if id(call) in self._finished:
-            return
-        if id(call) not in self._newest:
-            self._queue.put_nowait((call, None))
-        self._newest[id(call)] = result
-
-    def finish(self, call: ToolCall, result: ToolResult) -> None:
-        self._finished.add(id(call))
-        self._queue.put_nowait((call, result))
-
-    async def next(self) -> tuple[ToolCall, ToolResult, bool]:
-        call, result = await self._queue.get()
-        if result is not None:
-            return call, result, True
-        return call, self._newest.pop(id(call)), False
-
-
-async def _with_grace(work: Awaitable[ToolResult], signal: AbortSignal) -> ToolResult:
-    """Await `work`; after an abort it has `GRACE` seconds, then it is cancelled, and at last left behind."""
-    task = asyncio.ensure_future(work)
-    aborted = asyncio.Event()
-    remove = signal.on_abort(aborted.set)
-    waiter = asyncio.create_task(aborted.wait())
-    try:
-        await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            await asyncio.wait({task}, timeout=GRACE)
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task}, timeout=LAST_GRACE)
-        if not task.done() or task.cancelled():
-            return _error(ABORTED)
-        return task.result()
-    finally:
-        remove()
-        waiter.cancel()
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
         task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=LAST_GRACE)
+
+
+def _valid(result: object) -> ToolResult:
+    """Return `result`, which others made; raise if it is not one."""
+    if not isinstance(result, ToolResult):
+        raise TypeError(f"The tool gave {type(result).__name__} instead of a ToolResult")
+    if not all(isinstance(block, TextContent | ImageContent | OpaqueBlock) for block in result.content):
+        raise TypeError("The content of a ToolResult is a list of text and image blocks")
+    return result
+
+
+def _failure(error: Exception) -> ToolResult:
+    return _error(ABORTED if isinstance(error, Aborted) else reason_of(error))
 
 
 def _error(text: str) -> ToolResult:

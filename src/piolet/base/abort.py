@@ -18,6 +18,10 @@ class Aborted(Exception):
     """Raised by work that stops because its signal was aborted."""
 
 
+class Interrupted(Aborted):
+    """Raised by `abortable`: the work did not stop by itself and was cancelled."""
+
+
 class AbortSignal:
     """Tells whether, and when, work should stop. Made by an `AbortController`."""
 
@@ -72,10 +76,15 @@ class AbortSignal:
                     loop.call_soon_threadsafe(self._tell, token)
 
     def _tell(self, token: object) -> None:
-        """Call a listener unless it was called or withdrawn meanwhile."""
-        _, listener = self._listeners.pop(token, (None, None))
-        if listener is not None:
-            listener()
+        """Call a listener unless it was called or withdrawn meanwhile. One that raises does not keep it from others."""
+        loop, listener = self._listeners.pop(token, (None, None))
+        try:
+            if listener is not None:
+                listener()
+        except Exception as error:
+            if loop is None:
+                raise
+            loop.call_exception_handler({"message": "A listener of an abort raised", "exception": error})
 
 
 class AbortController:
@@ -97,30 +106,32 @@ class AbortController:
 
 
 async def abortable(work: Awaitable[T], signal: AbortSignal | None, grace: float = 0) -> T:
-    """Await `work`, but raise `Aborted` (with `work` cancelled) when `signal` is set and `grace` seconds are over.
+    """Await `work`, but raise `Interrupted`, with `work` cancelled, when `signal` is set and `grace` seconds are over.
 
     The await itself is interrupted, by a deadline that the abort sets: no extra task. Without grace, work whose signal
     is already set is not begun.
     """
     if signal is None:
         return await work
-    if signal.aborted and not grace:
+    if signal.aborted and grace <= 0:
         if asyncio.iscoroutine(work):
             work.close()
         elif isinstance(work, asyncio.Future):
             work.cancel()
-        raise Aborted(signal.reason)
+        raise Interrupted(signal.reason)
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(None) as scope:
             remove = signal.on_abort(lambda: scope.reschedule(loop.time() + grace))
             try:
                 return await work
+            except Interrupted as error:  # of a wait inside of `work`, which ended by itself then
+                raise Aborted(str(error)) from error
             finally:
                 remove()
     except TimeoutError:
         if scope.expired():
-            raise Aborted(signal.reason) from None
+            raise Interrupted(signal.reason) from None
         raise
 
 

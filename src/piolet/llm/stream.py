@@ -29,14 +29,17 @@ class AssistantStream:
         """A snapshot of what has arrived so far, made now."""
         return self._final if self._final is not None else self._partial()
 
-    async def __aiter__(self) -> AsyncIterator[AssistantEvent]:
-        async for event in self._events:
-            match event:
-                case DoneEvent(message=message) | ErrorEvent(error=message):
-                    self._final = message
-                case _:
-                    pass
-            yield event
+    def __aiter__(self) -> AsyncIterator[AssistantEvent]:
+        return self
+
+    async def __anext__(self) -> AssistantEvent:
+        event = await anext(self._events)
+        match event:
+            case DoneEvent(message=message) | ErrorEvent(error=message):
+                self._final = message
+            case _:
+                pass
+        return event
 
     async def result(self) -> AssistantMessage:
         """Read the rest of the stream and return the final message."""

@@ -1,0 +1,67 @@
+"""What running tool calls tell the loop's task: their newest partial results, from any thread, and their ends."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from piolet.agent.tools import ToolResult
+
+
+class Reports:
+    """The reports of calls that run together. Partial results that come faster than they are read are coalesced, so
+    that a flood costs neither memory nor order: what a call reports is told before its end, never after it."""
+
+    def __init__(self, calls: Iterable[int]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[tuple[int, ToolResult | None]] = asyncio.Queue()
+        self._running = set(calls)
+        self._unread = set(self._running)
+        self._newest: dict[int, ToolResult] = {}
+        self._lock = threading.Lock()
+
+    def updater(self, call: int) -> Callable[[ToolResult], None]:
+        """Return the `on_update` of `call`."""
+
+        def update(result: ToolResult) -> None:
+            with self._lock:
+                if call not in self._running:
+                    return
+                announced = call in self._newest
+                self._newest[call] = result
+            if not announced:
+                self._put(call, None)
+
+        return update
+
+    def finish(self, call: int, result: ToolResult) -> None:
+        """Report the end of `call`; a second one is ignored, as is everything that the call reports afterwards."""
+        with self._lock:
+            if call not in self._running:
+                return
+            self._running.remove(call)
+        self._put(call, result)
+
+    def finish_all(self, result: ToolResult) -> None:
+        """Report `result` as the end of every call that still runs."""
+        for call in sorted(self._running):
+            self.finish(call, result)
+
+    def _put(self, call: int, end: ToolResult | None) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody is left to tell
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, (call, end))
+
+    async def next(self) -> tuple[int, ToolResult, bool] | None:
+        """Return a call, what it reports, and whether that is its end; None after the last end."""
+        while self._unread:
+            call, end = await self._queue.get()
+            if end is not None:
+                self._unread.remove(call)
+                return call, end, True
+            with self._lock:
+                newest = self._newest.pop(call)
+            if call in self._unread:
+                return call, newest, False
+        return None
