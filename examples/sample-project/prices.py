@@ -3,4 +3,4 @@
 
 def total(prices, discount=0):
     """Return the sum of `prices`, less `discount` percent."""
-    return sum(prices) * (1 - discount / 10)
+    return sum(prices) - sum(prices) * discount / 10

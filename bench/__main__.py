@@ -1,0 +1,21 @@
+"""``python -m bench NAME``: run one benchmark; without a name, list them. Each is a module here with ``main()``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+NAMES = {"startup": "how soon the command answers, what a small job costs, what an installation takes"}
+
+
+def main(argv: list[str]) -> int:
+    if len(argv) != 1 or argv[0] not in NAMES:
+        for name, what in NAMES.items():
+            print(f"{name:10} {what}")
+        return 0 if not argv else 2
+    importlib.import_module(f"bench.{argv[0]}").main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
