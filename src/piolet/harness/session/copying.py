@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from types import EllipsisType
 
+from piolet.base.files import make_private_folder
 from piolet.base.ids import entry_id, iso_time
 from piolet.base.json import encode, loads
 from piolet.harness.session.entries import VERSION, Entry, Header, LabelEntry, MessageEntry
 from piolet.harness.session.errors import InvalidEntry, MissingCwd, NotASession, NotSaved, SessionError, WriteFailed
 from piolet.harness.session.index import Head
-from piolet.harness.session.jsonl import JsonlStorage, create_file
+from piolet.harness.session.jsonl import create_file, parsed_lines
 from piolet.harness.session.migration import migrated_text
-from piolet.harness.session.naming import dashed, file_name, make_folder
+from piolet.harness.session.naming import dashed, file_name
 from piolet.harness.session.reading import read_header
 from piolet.harness.session.session import Session, is_answer, new_header
 from piolet.llm.messages import AssistantMessage, UserMessage, text_of
@@ -81,7 +83,7 @@ def fork_from(source: str, target_cwd: str, folder: str, id: str | None = None, 
     lines = _object_lines(source, migrate)
     path = os.path.join(folder, file_name(header.timestamp or "", header.id))
     try:
-        make_folder(folder)
+        make_private_folder(Path(folder))
         create_file(path, (line + b"\n" for line in (encode(header), *lines)))
     except OSError as error:
         raise WriteFailed(f"The copy {path} cannot be written: {error.strerror}") from error
@@ -101,7 +103,7 @@ def export_jsonl(session: Session, path: str | None = None, leaf: str | Ellipsis
     header = Header(VERSION, session.id, now, session.header.cwd or session.cwd)
     lines = (encode(header), *_relinked(session, session.path_heads(leaf)))
     try:
-        make_folder(os.path.dirname(path))
+        make_private_folder(Path(path).parent)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(fd, "wb") as file:
             file.writelines(line + b"\n" for line in lines)
@@ -126,7 +128,7 @@ def import_jsonl(source: str, folder: str, *, cwd_override: str | None = None) -
     stem, extension = os.path.splitext(os.path.basename(source))
     number = 0
     try:
-        make_folder(folder)
+        make_private_folder(Path(folder))
         with open(source, "rb") as file:
             while True:
                 path = os.path.join(folder, f"{stem}-{number}{extension}" if number else stem + extension)
@@ -220,15 +222,11 @@ def _changed(session: Session, head: Head, changes: dict[str, str | None]) -> by
 def _object_lines(source: str, migrate: bool) -> list[bytes]:
     """Return the lines of a session file that hold JSON objects, without its headers."""
     found: list[tuple[bytes, dict[str, object]]] = []
-    for line in JsonlStorage(source, read_only=True).lines(torn=True):
-        try:
-            value = loads(line.data)
-        except ValueError:
-            continue
+    for line, value in parsed_lines(source):
         if not found and read_header(value) is None:
             break
         if isinstance(value, dict):
-            found.append((line.data, value))
+            found.append((line, value))
     header = read_header(found[0][1]) if found else None
     if header is None:
         raise NotASession(f"{source} is not a session file: it does not begin with a session header")

@@ -9,8 +9,9 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
+from piolet.base.json import loads
 from piolet.base.locks import exclusive
 from piolet.harness.session.descriptors import Descriptors
 from piolet.harness.session.storage import Change, Line, MemoryStorage
@@ -160,6 +161,17 @@ class JsonlStorage:
         """Make the file again, from the deleted one that is still open: the positions stay right."""
         with contextlib.suppress(FileExistsError):  # another process was faster; the next look tells
             self._identity = create_file(self.path, _chunks(fd))
+
+
+def parsed_lines(path: str) -> Iterator[tuple[bytes, Any]]:
+    """Give each line of a file that is valid JSON, and its value. Other lines are passed over."""
+    storage = JsonlStorage(path, read_only=True)
+    try:
+        for line in storage.lines(torn=True):
+            with contextlib.suppress(ValueError):
+                yield line.data, loads(line.data)
+    finally:
+        storage.close()
 
 
 def create_file(path: str, text: Iterable[bytes], *, durable: bool = False) -> tuple[int, int]:

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piolet.base.ids import entry_id
-from piolet.base.json import encode, loads
+from piolet.base.json import encode
 from piolet.base.locks import exclusive
 from piolet.harness.session.entries import VERSION
-from piolet.harness.session.jsonl import JsonlStorage, replace_file
+from piolet.harness.session.jsonl import parsed_lines, replace_file
 
 
 def migrate(values: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -64,11 +64,7 @@ def _keep(path: str, backup: str) -> None:
 
 
 def _values(path: str) -> list[Mapping[str, Any]]:
-    values = []
-    for line in JsonlStorage(path, read_only=True).lines(torn=True):
-        with contextlib.suppress(ValueError):
-            values.append(loads(line.data))
-    return [value for value in values if isinstance(value, Mapping)]
+    return [value for _, value in parsed_lines(path) if isinstance(value, Mapping)]
 
 
 def _version(values: Sequence[Mapping[str, Any]]) -> int:

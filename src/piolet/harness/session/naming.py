@@ -47,17 +47,3 @@ def file_name(timestamp: str, session_id: str) -> str:
 def dashed(timestamp: str) -> str:
     """Return an ISO time in a form that is fit for file names."""
     return timestamp.replace(":", "-").replace(".", "-")
-
-
-def make_folder(folder: str) -> None:
-    """Make `folder` with the folders above it, open to their owner alone; those that are there keep their mode."""
-    if os.path.isdir(folder):
-        return
-    parent = os.path.dirname(os.path.abspath(folder))
-    if parent != folder:
-        make_folder(parent)
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        if not os.path.isdir(folder):
-            raise

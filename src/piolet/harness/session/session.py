@@ -11,11 +11,13 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import Any
 
 from msgspec.structs import replace as with_fields
 
+from piolet.base.files import make_private_folder
 from piolet.base.ids import entry_id, iso_time, now_ms
 from piolet.base.json import encode
 from piolet.harness.messages import (
@@ -54,7 +56,7 @@ from piolet.harness.session.errors import (
 from piolet.harness.session.index import Head, Index, Label, Problem
 from piolet.harness.session.jsonl import JsonlStorage
 from piolet.harness.session.migration import migrate_file, migrated_text
-from piolet.harness.session.naming import file_name, make_folder, session_id
+from piolet.harness.session.naming import file_name, session_id
 from piolet.harness.session.reading import read_entry
 from piolet.harness.session.storage import MemoryStorage, Storage
 from piolet.harness.session.totals import Totals
@@ -89,7 +91,7 @@ class Session:
         """Return a new session of `folder`, which is made if it is missing. The file is made by `begin`."""
         header = new_header(cwd, id, parent_session)
         try:
-            make_folder(folder)
+            make_private_folder(Path(folder))
         except OSError as error:
             raise WriteFailed(f"The session folder {folder} cannot be made: {error.strerror}") from error
         return cls.draft(header, os.path.join(folder, file_name(header.timestamp or "", header.id)))

@@ -1,0 +1,58 @@
+"""What people do with session files besides talking: rename, delete, see whether the working directory is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import Literal
+
+from piolet.harness.session.errors import WriteFailed
+from piolet.harness.session.session import Session
+
+_TRASHES = (("trash",), ("trash-put",), ("gio", "trash"))
+
+
+@dataclass(frozen=True, slots=True)
+class CwdIssue:
+    """The stored working directory of a session is gone; `fallback_cwd` could take its place."""
+
+    session_file: str
+    session_cwd: str
+    fallback_cwd: str
+
+
+def cwd_issue(session: Session, fallback_cwd: str) -> CwdIssue | None:
+    """Return what is wrong with the stored working directory of a session that has a file; None if nothing is."""
+    cwd = session.header.cwd
+    if session.path is None or not session.saved or not cwd or os.path.isdir(cwd):
+        return None
+    return CwdIssue(session.path, cwd, fallback_cwd)
+
+
+def rename_session(path: str, name: str) -> None:
+    """Name the session at `path` by an entry at its end; an empty name clears."""
+    with Session.open(path) as session:
+        session.append_session_info(name)
+
+
+def delete_session(path: str) -> Literal["trash", "deleted"]:
+    """Move a session file to the trash, or delete it where no trash works. Raises `WriteFailed`."""
+    import subprocess
+
+    path = os.path.abspath(path)
+    for command in _TRASHES:
+        program = shutil.which(command[0])
+        if program is None:
+            continue
+        try:
+            subprocess.run([program, *command[1:], path], capture_output=True, timeout=30, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if not os.path.lexists(path):
+            return "trash"
+    try:
+        os.unlink(path)
+    except OSError as error:
+        raise WriteFailed(f"{path} cannot be deleted: {error.strerror}") from error
+    return "deleted"

@@ -1,0 +1,136 @@
+"""What appending does to leaf, memory and file; how a line is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from piolet.base.ids import now_ms
+from piolet.base.json import loads, to_plain
+from piolet.harness.messages import OpaqueMessage
+from piolet.harness.normalize import normalize_message
+from piolet.harness.session.copying import branched_session
+from piolet.harness.session.entries import Replacement
+from piolet.harness.session.errors import SessionError
+from piolet.harness.session.session import Session
+from piolet.llm.normalize import normalize_blocks, normalize_content, normalize_usage
+from tests.conformance.outcome import Skip
+from tests.conformance.sessions.group_tree import plain_tree
+from tests.conformance.sessions.vectors import Matcher, expand, file_bytes
+
+
+def script(vector: dict[str, Any]) -> None:
+    given, expected = vector["input"], expand(vector["expected"])
+    with tempfile.TemporaryDirectory() as folder:
+        if "jsonl" in given or "jsonl_base64" in given:
+            path = Path(folder) / "s.jsonl"
+            path.write_bytes(file_bytes(given))
+            session = Session.open(str(path))
+        elif given.get("inMemory"):
+            session = Session.in_memory(given.get("cwd", "/home/dev/proj"))
+        else:
+            session = Session.create(given.get("cwd", "/home/dev/proj"), folder)
+        steps: list[dict[str, Any]] = []
+        ids: list[str | None] = []
+        for op, *arguments in expand(given["steps"]):
+            arguments = [ids[int(a[1:]) - 1] if _is_reference(a) else a for a in arguments]
+            step: dict[str, Any] = {"op": op}
+            try:
+                session, id = _run(session, op, arguments)
+            except SessionError:
+                step["error"], id = True, None
+            ids.append(id)
+            steps.append(step | {"leafId": session.leaf_id, "linesOnDisk": _line_count(session)})
+        actual: dict[str, Any] = {
+            "steps": steps,
+            "sessionFile": session.path,
+            "header": to_plain(session.header),
+            "entries": [loads(session.line(head)) for head in session.heads],
+            "leafId": session.leaf_id,
+            "name": session.name,
+            "roots": plain_tree(session.tree()),
+        }
+        if "fileMatchesMemory" in expected or "fileEndsWithNewline" in expected:
+            text = Path(session.path or "").read_bytes()
+            lines = [loads(line) for line in text.split(b"\n") if line]
+            actual["fileMatchesMemory"] = lines == [actual["header"], *actual["entries"]]
+            actual["fileEndsWithNewline"] = text.endswith(b"\n")
+        Matcher(DIR=folder, PROCESS_CWD=os.getcwd()).match(
+            {key: actual[key] for key in expected if key in actual}, expected
+        )
+        session.close()
+
+
+def written_line(vector: dict[str, Any]) -> None:
+    message = expand(vector["input"]["message"])
+    session = Session.in_memory("/home/dev/proj")
+    session.append_message(OpaqueMessage(message))
+    line = session.line(session.heads[-1]).decode()
+    assert json.loads(line)["message"] == json.loads(vector["expected"]["messageJson"])
+    written = line[line.index('"message":') + len('"message":') : -1]
+    assert written == vector["expected"]["messageJson"], f"{written!r}"
+
+
+def file_name(vector: dict[str, Any]) -> None:
+    given = vector["input"]
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session.create(given.get("cwd", "/home/dev/proj"), folder, given.get("id"))
+        name = os.path.basename(session.path or "")
+        time = re.sub(r"[:.]", "-", session.header.timestamp or "")
+        assert name == f"{time}_{session.id}.jsonl"
+    names = [value for value in vector["expected"].values() if str(value).endswith(".jsonl")]
+    if not names:
+        raise Skip(f"no file name among the expectations {sorted(vector['expected'])}")
+    Matcher(DIR=folder).match(name, os.path.basename(names[0]))
+
+
+def _run(session: Session, op: str, arguments: list[Any]) -> tuple[Session, str | None]:
+    """Take one step; return the session that the next one speaks of, and the id that the step gave."""
+    match op, arguments:
+        case "append_message", [message]:
+            return session, session.append_message(normalize_message(message, now_ms()))
+        case "append_custom_message", [kind, content, display, *details]:
+            return session, session.append_custom_message(kind, normalize_content(content), display, *details)
+        case "append_usage", [kind, provider, model, usage, *note]:
+            counted = normalize_usage(usage)
+            assert counted is not None
+            return session, session.append_usage(kind, provider, model, counted, *note)
+        case "append_compaction" | "branch_with_summary", _ if len(arguments) > 4 + (op == "append_compaction"):
+            *front, usage = arguments
+            return session, getattr(session, op)(*front, normalize_usage(usage))
+        case "append_context_edit", [target, replacement]:
+            return session, session.append_context_edit(target, _replacement(replacement))
+        case "branch", [id]:
+            session.branch(id)
+            return session, None
+        case "reset_leaf", []:
+            session.reset_leaf()
+            return session, None
+        case "create_branched_session", [leaf]:
+            return branched_session(session, leaf), None
+        case _:
+            return session, getattr(session, op)(*arguments)
+
+
+def _replacement(value: Any) -> Replacement | None:
+    if value is None:
+        return None
+    content = value["content"]
+    return Replacement(normalize_blocks(content) if isinstance(content, list) else content)
+
+
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"\$\d+", value) is not None
+
+
+def _line_count(session: Session) -> int | None:
+    if session.path is None or not os.path.exists(session.path):
+        return None
+    return sum(1 for line in Path(session.path).read_bytes().split(b"\n") if line.strip())
+
+
+OPS = {"script": script, "written_line": written_line, "file_name": file_name}

@@ -1,0 +1,59 @@
+"""Opening a file: header rules, leaf, name, repair, refusal."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from piolet.base.json import to_plain
+from piolet.harness.session.errors import SessionError
+from piolet.harness.session.session import Session
+from piolet.harness.session.upkeep import cwd_issue
+from tests.conformance.sessions.vectors import Matcher, expand, file_bytes
+
+
+def open_file(vector: dict[str, Any]) -> None:
+    given, expected = vector["input"], vector["expected"]
+    before = file_bytes(given)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.jsonl"
+        path.write_bytes(before)
+        actual: dict[str, Any] = {}
+        try:
+            with Session.open(str(path), given.get("cwdOverride")) as session:
+                actual = {
+                    "sessionId": session.id,
+                    "header": to_plain(session.header),
+                    "entryIds": [head.id for head in session.heads],
+                    "leafId": session.leaf_id,
+                    "name": session.name,
+                    "cwd": session.cwd,
+                }
+        except SessionError:
+            actual["error"] = True
+        after = path.read_bytes()
+        actual["fileUnchanged"] = before == after
+        if "fileAppended" in expected:
+            assert after.startswith(before)
+            actual["fileAppended"] = after[len(before) :].decode()
+        if "fileLines" in expected:
+            actual["fileLines"] = [json.loads(line) for line in after.decode().splitlines()]
+        Matcher(DIR=folder, PROCESS_CWD=os.getcwd()).match(actual, expand(expected))
+
+
+def missing_cwd(vector: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.jsonl"
+        path.write_bytes(file_bytes(vector["input"]))
+        with Session.open(str(path)) as session:
+            issue = cwd_issue(session, "/home/dev/current")
+    actual: dict[str, Any] = {"missing": issue is not None}
+    if issue is not None:
+        actual |= {"sessionCwd": issue.session_cwd, "fallbackCwd": issue.fallback_cwd}
+    Matcher().match(actual, vector["expected"])
+
+
+OPS = {"open": open_file, "missing_cwd": missing_cwd}
