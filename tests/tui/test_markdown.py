@@ -172,9 +172,7 @@ def test_what_models_write_cannot_drive_the_terminal() -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 20])
 def test_no_line_is_wider_than_the_screen(limit: int) -> None:
-    source = (
-        "# Head\n- item text\n    - nested item\n\n> quote *b*\n\n```py\ndef f(): pass\n```\n\n|a|b|\n|-|-|\n|1|2|\n"
-    )
+    source = "# Head\n- item\n    - nested item\n\n> quote *b*\n\n```py\ndef f(): pass\n```\n\n|a|b|\n|-|-|\n|1|2|\n"
     assert all(line_width(line) <= limit for line in render(source, limit))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 from piolet.base.ansi import strip_escapes
 
@@ -27,12 +28,7 @@ _DRAWN_FORMATS = frozenset(
 )
 _unsafe = re.compile("[\u202a-\u202e\u2066-\u2069]")  # overrides of the writing direction show text that is not there
 _surrogates = re.compile("[\ud800-\udfff]")
-_pieces = re.compile(  # blanks; one ideograph or kana with its marks; a word of anything else
-    r"[ \t]+"
-    "|[\u2e80-\u303e\u3041-\uabff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]"
-    "[\u0300-\u036f\u3099\u309a\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]*"
-    "|[^ \t\u2e80-\uabff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]+|."
-)
+_ascii_pieces = re.compile(r"[ \t]+|[^ \t]+")
 
 
 class _CharWidths(dict[str, int]):
@@ -155,7 +151,7 @@ def wrap_ranges(text: str, limit: int) -> list[tuple[int, int]]:
         return [(0, len(text))]
     starts = [0]
     used, blank = 0, True  # cells of the current row; whether it holds blanks only
-    for match in _pieces.finditer(text):
+    for match in (_ascii_pieces if text.isascii() else _pieces()).finditer(text):
         piece, at = match[0], match.start()
         if piece[0] in " \t":
             if used + len(piece) <= limit + 1:
@@ -171,6 +167,18 @@ def wrap_ranges(text: str, limit: int) -> list[tuple[int, int]]:
         used = used + size if used + size <= limit else _cut(piece, at, used, limit, starts)
         blank = False
     return list(zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+@lru_cache(1)
+def _pieces() -> re.Pattern[str]:
+    """Return the pattern of blanks, one ideograph or kana with its marks, or a word of anything else. Its large sets
+    cost milliseconds to compile: who writes ASCII need not pay."""
+    return re.compile(
+        r"[ \t]+"
+        "|[\u2e80-\u303e\u3041-\uabff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]"
+        "[\u0300-\u036f\u3099\u309a\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]*"
+        "|[^ \t\u2e80-\uabff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]+|."
+    )
 
 
 def _cut(piece: str, at: int, used: int, limit: int, starts: list[int]) -> int:
