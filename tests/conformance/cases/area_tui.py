@@ -7,7 +7,7 @@ from typing import Any
 from piolet.tui import ansi
 from piolet.tui.buffer import Buffer
 from piolet.tui.keys import KeyDecoder, Paste
-from piolet.tui.text import graphemes, wrap
+from piolet.tui.text import graphemes
 from tests.conformance.outcome import Skip, equal
 
 
