@@ -189,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
                 case {"chunk": chunk}:
                     self._event(chunk)
                 case {"raw": text}:
-                    self.wfile.write(text.encode())
+                    self.wfile.write(text if isinstance(text, bytes) else text.encode())
                 case {"done": True}:
                     self.wfile.write(b"data: [DONE]\n\n")
                 case {"sleep_ms": ms}:

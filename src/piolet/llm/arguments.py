@@ -33,6 +33,11 @@ class PartialArguments:
         self._chars += len(piece)
 
     @property
+    def empty(self) -> bool:
+        """Whether no text has come yet."""
+        return self._chars == 0
+
+    @property
     def text(self) -> str:
         """All text so far."""
         if len(self._pieces) > 1:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from piolet.base.ids import now_ms
+from piolet.base.json import dumps
 from piolet.llm.arguments import PartialArguments, parse_final
 from piolet.llm.cost import priced
 from piolet.llm.errors import ProviderError
@@ -71,7 +72,10 @@ class OpenThinking:
 
 @dataclass(slots=True)
 class OpenCall:
-    """A tool call. `given`: arguments that came whole, as an object; they replace the text."""
+    """A tool call. `given`: arguments that came whole, as an object; they replace the text.
+
+    `text_field`: what comes is no JSON but the text of that one argument (a tool with a grammar).
+    """
 
     index: int
     id: str
@@ -80,6 +84,7 @@ class OpenCall:
     given: dict[str, Any] | None = None
     thought_signature: str | None = None
     namespace: str | None = None
+    text_field: str | None = None
     held: str = ""
     content: ToolCall | None = None
 
@@ -156,19 +161,23 @@ class MessageBuilder:
         raise NotImplementedError
 
     def open_text(self) -> OpenText:
-        return self._open(OpenText(len(self.blocks)), TextStart(len(self.blocks)))
+        return self._begin(OpenText(len(self.blocks)), TextStart(len(self.blocks)))
 
     def open_thinking(self, *, redacted: bool = False) -> OpenThinking:
-        return self._open(OpenThinking(len(self.blocks), redacted=redacted), ThinkingStart(len(self.blocks)))
+        return self._begin(OpenThinking(len(self.blocks), redacted=redacted), ThinkingStart(len(self.blocks)))
 
-    def open_call(self, call_id: str, name: str) -> OpenCall:
+    def open_call(self, call_id: str, name: str, text_field: str | None = None) -> OpenCall:
         index = len(self.blocks)
-        return self._open(OpenCall(index, call_id, name), ToolCallStart(index, call_id or None, name or None))
+        block = OpenCall(index, call_id, name, text_field=text_field)
+        return self._begin(block, ToolCallStart(index, call_id or None, name or None))
 
     def add(self, block: OpenBlock, delta: str) -> None:
         """Append `delta` to a block: to its text, or to the JSON text of a call's arguments."""
         if block.held or _surrogate.search(delta):
             delta = _joined_surrogates(block, delta)
+        if isinstance(block, OpenCall) and block.text_field is not None:
+            opening = f'{{{dumps(block.text_field)}:"' if block.arguments.empty else ""
+            delta = opening + dumps(delta)[1:-1]
         match block:
             case OpenText():
                 block.pieces.append(delta)
@@ -198,6 +207,8 @@ class MessageBuilder:
                 block.content = _thinking(block)
                 self._events.append(ThinkingEnd(block.index, block.content.thinking))
             case OpenCall():
+                if block.text_field is not None:
+                    self._end_grammar_text(block)
                 problem = None
                 arguments = block.given
                 if arguments is None:
@@ -211,7 +222,13 @@ class MessageBuilder:
 
     # ------------------------------------------------------------------------------------------------ internals
 
-    def _open(self, block: Block, event: AssistantEvent) -> Block:
+    def _end_grammar_text(self, block: OpenCall) -> None:
+        if block.arguments.empty:
+            self.add(block, "")
+        block.arguments.feed('"}')
+        self._events.append(ToolCallDelta(block.index, '"}'))
+
+    def _begin(self, block: Block, event: AssistantEvent) -> Block:
         self.blocks.append(block)
         self._events.append(event)
         return block

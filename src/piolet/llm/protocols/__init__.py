@@ -53,6 +53,7 @@ class WireProtocol:
 
 
 _MODULES = {
+    "anthropic-messages": "anthropic_messages",
     "openai-completions": "openai_completions",
 }
 

@@ -6,7 +6,7 @@ Source: providers, section 5. The response is read by `piolet.llm.protocols.open
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piolet.base.json import dumps
@@ -28,7 +28,7 @@ from piolet.llm.model import Context, Model, StreamOptions, ToolSpec
 from piolet.llm.protocols import WireProtocol, WireRequest
 from piolet.llm.protocols.openai_compat import CompletionsCompat, compat_of, keeps_prompt_cache_key
 from piolet.llm.protocols.openai_completions_stream import CompletionsBuilder
-from piolet.llm.schemas import strict_parameters
+from piolet.llm.schemas import grammar_field, grammar_of, strict_parameters
 from piolet.llm.thinking import ANSWER_TOKENS, provider_level, requested_level, thinking_budget
 
 NO_OUTPUT = "(no tool output)"
@@ -109,13 +109,15 @@ def _messages(
     if context.system_prompt:
         role = "developer" if model.reasoning and compat.supports_developer_role else "system"
         messages.append({"role": role, "content": context.system_prompt})
+    grammar = compat.supports_openai_grammar_tools
+    text_fields = {tool.name: grammar_field(tool) or "" for tool in context.tools if grammar_of(tool, grammar)}
     images: list[ImageContent] = []
     for position, message in enumerate(history):
         match message:
             case UserMessage():
                 _append_user(messages, _user_content(message.content), compat)
             case AssistantMessage():
-                messages.append(_assistant(message, compat))
+                messages.append(_assistant(message, text_fields, compat))
             case ToolResultMessage():
                 messages.append(_tool_result(message, compat))
                 images += [block for block in message.content if isinstance(block, ImageContent)]
@@ -155,7 +157,7 @@ def _image_part(block: ImageContent) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{block.mime_type};base64,{block.data}"}}
 
 
-def _assistant(message: AssistantMessage, compat: CompletionsCompat) -> dict[str, Any]:
+def _assistant(message: AssistantMessage, text_fields: Mapping[str, str], compat: CompletionsCompat) -> dict[str, Any]:
     text: str | None = message.text
     thinking = [block for block in message.content if isinstance(block, ThinkingContent)]
     if compat.requires_thinking_as_text and (plain := "\n".join(b.thinking for b in thinking if b.thinking)):
@@ -166,7 +168,7 @@ def _assistant(message: AssistantMessage, compat: CompletionsCompat) -> dict[str
     if not compat.requires_thinking_as_text:
         result |= _replayed_thinking(thinking)
     if calls := message.tool_calls:
-        result["tool_calls"] = [_call(call) for call in calls]
+        result["tool_calls"] = [_call(call, text_fields) for call in calls]
     if compat.requires_reasoning_content_on_assistant_messages:
         result.setdefault("reasoning_content", "")
     return result
@@ -184,7 +186,10 @@ def _replayed_thinking(blocks: Sequence[ThinkingContent]) -> dict[str, Any]:
     return dict(list(fields.items())[:1])
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _call(call: ToolCall, text_fields: Mapping[str, str]) -> dict[str, Any]:
+    if call.name in text_fields:
+        text = str(call.arguments.get(text_fields[call.name], ""))
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
     return {
         "id": call.id,
         "type": "function",
@@ -221,9 +226,15 @@ def _tools(
 
 
 def _tool(tool: ToolSpec, compat: CompletionsCompat) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    if compat.supports_strict_mode and (strict := strict_parameters(tool)) is not None:
-        function |= {"parameters": strict, "strict": True}
+    if grammar := grammar_of(tool, compat.supports_openai_grammar_tools):
+        form = {"type": "grammar", "grammar": dict(zip(("syntax", "definition"), grammar, strict=True))}
+        custom = {"name": tool.name, "description": tool.description, "format": form}
+        return {"type": "custom", "custom": custom}
+    strict = strict_parameters(tool, compat.supports_strict_mode)
+    parameters = tool.parameters if strict is None else strict
+    function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    if compat.supports_strict_mode:
+        function["strict"] = strict is not None
     return {"type": "function", "function": function}
 
 

@@ -12,6 +12,7 @@ from piolet.llm.errors import ProviderError, error_value, one_line
 from piolet.llm.messages import NO_COST, StopReason, Usage
 from piolet.llm.model import Context, Model, StreamOptions
 from piolet.llm.protocols.openai_compat import compat_of
+from piolet.llm.schemas import grammar_field
 from piolet.llm.thinking import provider_level, requested_level
 
 _STOPS: Mapping[str, StopReason] = {
@@ -34,6 +35,7 @@ class CompletionsBuilder(MessageBuilder):
         self._thinking: OpenThinking | None = None
         self._details: list[dict[str, Any]] = []
         self._calls: list[_Call] = []
+        self._text_fields = {tool.name: grammar_field(tool) for tool in context.tools}
         level = requested_level(model, options)
         if level != "off":
             self.provider_thinking_level = provider_level(model, level)
@@ -115,7 +117,8 @@ class CompletionsBuilder(MessageBuilder):
         arguments = function.get("arguments", function.get("input"))
         call = self._matching(told.get("index"), told.get("id") or "", name)
         if call is None:
-            block = self.open_call(told.get("id") or f"call_{uuid.uuid4().hex[:24]}", name)
+            call_id = told.get("id") or f"call_{uuid.uuid4().hex[:24]}"
+            block = self.open_call(call_id, name, self._text_fields.get(name) if "custom" in told else None)
             call = _Call(block, told.get("index"), bool(told.get("id")))
             self._calls.append(call)
         elif told.get("id") and not call.has_id:
