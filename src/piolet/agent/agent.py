@@ -81,7 +81,7 @@ class Agent:
         self._on_error = on_error or _report
         self._grace = GRACE
 
-    # ------------------------------------------------------------------------------------------------------- state
+    # ---- state
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -121,7 +121,7 @@ class Agent:
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber) if subscriber in self._subscribers else None
 
-    # -------------------------------------------------------------------------------------------------------- runs
+    # ---- runs
 
     async def prompt(
         self,
@@ -160,7 +160,7 @@ class Agent:
         """Return when no run is under way."""
         await self._slot.wait_idle()
 
-    # ------------------------------------------------------------------------------------------------------ queues
+    # ---- queues
 
     async def steer(self, message: str | BaseMessage) -> None:
         """Deliver `message` before the next request: in a run after the present turn, else with the next prompt."""
@@ -190,7 +190,7 @@ class Agent:
     async def _emit_queues(self) -> None:
         await self._tell(QueueUpdate(self.steering.snapshot(), self.follow_ups.snapshot()))
 
-    # ----------------------------------------------------------------------------------------------------- the run
+    # ---- the run
 
     async def _run(self, prompts: Sequence[BaseMessage], signal: AbortSignal) -> list[BaseMessage]:
         config = replace(

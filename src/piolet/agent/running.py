@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from piolet.base.abort import AbortController, AbortSignal
 
 T = TypeVar("T")
 
-#: The slots whose operation the present code runs inside of.
-_inside: ContextVar[frozenset[int]] = ContextVar("piolet_inside", default=frozenset())
+#: The operations that the present code runs inside of.
+_inside: ContextVar[frozenset[object]] = ContextVar("piolet_inside", default=frozenset())
 
 
 class Busy(RuntimeError):
@@ -24,12 +24,12 @@ class RunSlot:
 
     def __init__(self) -> None:
         self._name: str | None = None
-        self._task: asyncio.Task[object] | None = None
         self._controller: AbortController | None = None
+        self._tasks: dict[object, asyncio.Task[Any]] = {}
 
     @property
     def running(self) -> str | None:
-        """The name of the operation under way; None when idle."""
+        """The name of the operation under way; None when another may start."""
         return self._name
 
     @property
@@ -40,7 +40,7 @@ class RunSlot:
     @property
     def inside(self) -> bool:
         """Whether the present code runs inside this slot's operation."""
-        return id(self) in _inside.get()
+        return not _inside.get().isdisjoint(self._tasks)
 
     def check_free(self, wanted: str) -> None:
         """Raise `Busy` if an operation is under way."""
@@ -56,17 +56,19 @@ class RunSlot:
         self.check_free(name)
         controller = AbortController(parent)
         self._name, self._controller = name, controller
+        token = object()
 
         async def operation() -> T:
-            _inside.set(_inside.get() | {id(self)})
+            _inside.set(_inside.get() | {token})
             try:
                 return await work(controller.signal)
             finally:
                 controller.close()
-                self._name = self._task = self._controller = None
+                if self._controller is controller:
+                    self.release()
+                del self._tasks[token]
 
-        task = asyncio.create_task(operation(), name=name)
-        self._task = task
+        task = self._tasks[token] = asyncio.create_task(operation(), name=name)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -75,17 +77,21 @@ class RunSlot:
                 task.add_done_callback(_retrieve)
             raise
 
+    def release(self) -> None:
+        """Let the next operation start, while the present one tells that it is over."""
+        self._name = self._controller = None
+
     def abort(self, reason: str = "aborted") -> None:
         """Set the signal of the operation under way, if any."""
         if self._controller:
             self._controller.abort(reason)
 
     async def wait_idle(self) -> None:
-        """Return when no operation is under way. Raises `Busy` inside the operation, where it would wait for itself."""
-        if self.inside and self._name is not None:
-            raise Busy(f"{self._name} cannot wait for its own end; do it from a task of its own, or return first")
-        while (task := self._task) is not None:
-            await asyncio.wait({task})
+        """Return when nothing is under way. Raises `Busy` inside the operation, where it would wait for itself."""
+        if self.inside:
+            raise Busy("An operation cannot wait for its own end; return first, or wait in a task of your own")
+        while self._tasks:
+            await asyncio.wait(set(self._tasks.values()))
 
 
 def _retrieve(task: asyncio.Task[T]) -> None:

@@ -1,1 +1,48 @@
-"""JSON mode: the events of all prompts as one stream of JSON lines."""
+"""JSON mode: the events of all prompts as one stream of JSON lines, the session's header first."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from piolet.app.prompt import PromptRejected, UserPrompt
+from piolet.app.runtime import Runtime
+from piolet.app.wire import to_wire
+from piolet.harness.events import HarnessEvent
+from piolet.harness.session.errors import SessionError
+from piolet.modes.failures import failure_to_stderr
+from piolet.modes.output import Output
+from piolet.modes.signals import Signals
+
+
+async def run_json(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
+    """Send `prompts`; return the exit code: errors of the model are in the events. Disposes of `runtime`."""
+    output = Output()
+    runtime.on_failure = failure_to_stderr
+
+    async def write(event: HarnessEvent) -> None:
+        record = to_wire(event)
+        if record is not None:
+            await output.record(record)
+
+    with Signals(runtime.interrupt) as signals:
+        code = 0
+        try:
+            await output.record(runtime.session.header)
+            runtime.subscribe(write)
+            for prompt in prompts:
+                await runtime.session.prompt(prompt)
+                if signals.exit_code is not None:
+                    break
+        except (PromptRejected, SessionError) as error:
+            print(f"Error: {error}", file=sys.stderr)
+            code = 1
+        except BrokenPipeError:
+            code = 1
+        except asyncio.CancelledError:
+            if signals.exit_code is None:
+                raise
+        finally:
+            await runtime.dispose()
+    return code if signals.exit_code is None else signals.exit_code

@@ -1,1 +1,61 @@
 """Print mode: one prompt after the other, the last answer on standard output."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from piolet.app.prompt import PromptRejected, UserPrompt
+from piolet.app.runtime import Runtime
+from piolet.harness.session.errors import SessionError
+from piolet.llm.messages import AssistantMessage, TextContent
+from piolet.modes.failures import failure_to_stderr
+from piolet.modes.output import Output
+from piolet.modes.signals import Signals
+
+TRUNCATED = "Response was truncated: the model reached its output token limit."
+
+
+async def run_print(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
+    """Send `prompts`, print the last answer; return the exit code. Disposes of `runtime`."""
+    output = Output()
+    runtime.on_failure = failure_to_stderr
+    with Signals(runtime.interrupt) as signals:
+        try:
+            final: AssistantMessage | None = None
+            for prompt in prompts:
+                result = await runtime.session.prompt(prompt)
+                final = result.final if result else None
+                if signals.exit_code is not None:
+                    break
+            code = await _show(final, runtime, output)
+        except (PromptRejected, SessionError) as error:
+            print(f"Error: {error}", file=sys.stderr)
+            code = 1
+        except BrokenPipeError:
+            code = 1
+        except asyncio.CancelledError:
+            if signals.exit_code is None:
+                raise
+            code = signals.exit_code
+        finally:
+            await runtime.dispose()
+    return code if signals.exit_code is None else signals.exit_code
+
+
+async def _show(final: AssistantMessage | None, runtime: Runtime, output: Output) -> int:
+    if final is None:
+        return 0
+    if final.stop_reason in ("error", "aborted"):
+        print(final.error_message or f"Request {final.stop_reason}", file=sys.stderr)
+        return 1
+    if final.stop_reason == "length" and runtime.session.was_dropped(final):
+        return 0
+    for block in final.content:
+        if isinstance(block, TextContent):
+            await output.text(block.text + "\n")
+    if final.stop_reason == "length":
+        print(TRUNCATED, file=sys.stderr)
+        return 1
+    return 0

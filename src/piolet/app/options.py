@@ -1,0 +1,99 @@
+"""What a Runtime is asked for: the command line, or an embedder, in one record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from piolet.llm.messages import ThinkingLevel
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A new session; `session_id` must be free. `in_memory`: nothing reaches the disk."""
+
+    session_id: str | None = None
+    in_memory: bool = False
+    parent_session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueSession:
+    """The most recent session of the folder; a new one if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session file; a path that does not exist becomes a new session there. `cwd_override`: work there instead."""
+
+    path: Path
+    cwd_override: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSession:
+    """The session of this folder with exactly this id; made if there is none."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForkSession:
+    """A copy of a session file, all branches, in this folder."""
+
+    path: Path
+    session_id: str | None = None
+
+
+SessionChoice: TypeAlias = NewSession | ContinueSession | OpenSession | ExactSession | ForkSession
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSelection:
+    """Which tools are offered: `only` replaces the default set (or changes it by +name, -name); `exclude` acts last.
+
+    Patterns may hold ``*``. `builtin` False: none of the built-in ones by default.
+    """
+
+    only: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+    none: bool = False
+    builtin: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSelection:
+    """Paths given by hand, and whether the usual places are searched as well."""
+
+    paths: Sequence[str] = ()
+    discover: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeOptions:
+    """`trust`: the answer about the project's files, None to decide by the stored answer. `mode`: who draws."""
+
+    cwd: Path
+    agent_dir: Path
+    mode: Literal["interactive", "print", "json", "rpc", "sdk"] = "sdk"
+    session: SessionChoice = field(default_factory=NewSession)
+    session_dir: str | None = None
+    session_name: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    models: Sequence[str] | None = None
+    api_key: str | None = None
+    thinking: ThinkingLevel | None = None
+    tools: ToolSelection = field(default_factory=ToolSelection)
+    system_prompt: str | None = None
+    append_system_prompt: Sequence[str] | None = None
+    extensions: ResourceSelection = field(default_factory=ResourceSelection)
+    skills: ResourceSelection = field(default_factory=ResourceSelection)
+    prompt_templates: ResourceSelection = field(default_factory=ResourceSelection)
+    themes: ResourceSelection = field(default_factory=ResourceSelection)
+    context_files: bool = True
+    trust: bool | None = None
+    offline: bool = False
+    verbose: bool = False

@@ -1,0 +1,74 @@
+"""The command ``piolet``: what the first words decide, before anything heavy is imported."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+#: First words that are commands of their own: the module that takes the rest.
+COMMANDS = {
+    "auth": "piolet.cli.auth",
+    "sessions": "piolet.cli.sessions",
+    "usage": "piolet.cli.usage",
+    "install": "piolet.cli.packages",
+    "remove": "piolet.cli.packages",
+    "uninstall": "piolet.cli.packages",
+    "update": "piolet.cli.packages",
+    "list": "piolet.cli.packages",
+    "config": "piolet.cli.packages",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words in (["--version"], ["-v"]):
+        return _version()
+    verbose = "--verbose" in words
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except Exception as error:
+        from piolet.cli.crash import report_crash
+
+        return report_crash(error, verbose=verbose)
+
+
+def _run(words: list[str]) -> int:
+    if "--offline" in words or os.environ.get("PI_OFFLINE", "").lower() in ("1", "true", "yes"):
+        os.environ["PI_OFFLINE"] = os.environ["PI_SKIP_VERSION_CHECK"] = "1"
+    os.environ["PI_CODING_AGENT"], os.environ["AI_AGENT"] = "true", "piolet"
+    if words and words[0] in COMMANDS:
+        return _command(words)
+    from piolet.cli.args import parse_arguments
+
+    arguments = parse_arguments(words)
+    for warning in arguments.warnings:
+        print(f"Warning: {warning}", file=sys.stderr)
+    if arguments.errors:
+        for error in arguments.errors:
+            print(f"Error: {error}", file=sys.stderr)
+        return 1
+    if arguments.version:
+        return _version()
+    from piolet.cli.start import start
+
+    return start(arguments)
+
+
+def _command(words: list[str]) -> int:
+    import importlib
+
+    return int(importlib.import_module(COMMANDS[words[0]]).main(words))
+
+
+def _version() -> int:
+    from piolet._version import __version__
+
+    print(f"piolet {__version__}")
+    return 0

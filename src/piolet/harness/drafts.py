@@ -1,0 +1,92 @@
+"""Entries that somebody wants in the session, before they have an id and a place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from piolet.base.ids import now_ms
+from piolet.harness.messages import CustomMessage
+from piolet.harness.session.entries import Replacement
+from piolet.llm.messages import Usage, UserBlock
+
+if TYPE_CHECKING:
+    from piolet.harness.session.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class CustomDraft:
+    """State of an extension or embedder; never reaches the model."""
+
+    custom_type: str
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CustomMessageDraft:
+    """A message that the model sees as a user message. `display`: shown on screens."""
+
+    custom_type: str
+    content: str | Sequence[UserBlock]
+    display: bool = True
+    details: Any = None
+
+    def message(self) -> CustomMessage:
+        return CustomMessage(self.custom_type, self.content, self.display, now_ms(), self.details)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEditDraft:
+    """Takes the target's message out of the context, or gives it other content (a string or blocks)."""
+
+    target_id: str
+    content: str | Sequence[UserBlock] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionDraft:
+    """A summary that stands for what is before `first_kept_entry_id` (None: nothing older is kept)."""
+
+    summary: str
+    first_kept_entry_id: str | None
+    tokens_before: int
+    details: Any = None
+    usage: Usage | None = None
+    from_hook: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDraft:
+    """Names an entry; None or an empty label takes the name away."""
+
+    target_id: str
+    label: str | None
+
+
+EntryDraft: TypeAlias = CustomDraft | CustomMessageDraft | ContextEditDraft | CompactionDraft | LabelDraft
+#: Drafts that change what the model sees.
+CONTEXT_DRAFTS = (CustomMessageDraft, ContextEditDraft, CompactionDraft)
+
+
+def append_draft(session: Session, draft: EntryDraft) -> str:
+    """Append `draft` at the leaf of `session`; return the new entry's id. Raises `SessionError`."""
+    match draft:
+        case CustomDraft():
+            return session.append_custom(draft.custom_type, draft.data)
+        case CustomMessageDraft():
+            return session.append_custom_message(draft.custom_type, draft.content, draft.display, draft.details)
+        case ContextEditDraft():
+            replacement = None if draft.content is None else Replacement(draft.content)
+            return session.append_context_edit(draft.target_id, replacement)
+        case CompactionDraft():
+            return session.append_compaction(
+                draft.summary,
+                draft.first_kept_entry_id,
+                draft.tokens_before,
+                details=draft.details,
+                from_hook=draft.from_hook,
+                usage=draft.usage,
+            )
+        case LabelDraft():
+            return session.append_label(draft.target_id, draft.label)

@@ -1,0 +1,242 @@
+"""``Drive``: from a prompt until nothing more happens by itself. Run, recover, settle: one loop that decides.
+
+A run of the harness may hold several agent runs: after each, the last answer decides whether the request is tried
+again, or the messages that came meanwhile are delivered, or the run settles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from piolet.agent.agent import NothingToContinue
+from piolet.agent.events import AgentEnd, AgentEvent, MessageEnd, MessageUpdate, TurnEnd
+from piolet.agent.loop import NextTurn, Turn
+from piolet.base.abort import Aborted, AbortSignal, sleep
+from piolet.harness.drafts import ContextEditDraft
+from piolet.harness.events import AgentSettled, AutoRetryEnd, AutoRetryStart
+from piolet.harness.hook_points import (
+    AGENT_BEFORE_SETTLE,
+    BEFORE_AGENT_START,
+    TURN_END,
+    BeforeAgentStart,
+    BeforeSettleEvent,
+    Outcome,
+    TurnEndEvent,
+)
+from piolet.harness.retry import GiveUp, Retry, next_try
+from piolet.llm.messages import AssistantMessage, BaseMessage, ImageContent, UserMessage, text_of
+
+if TYPE_CHECKING:
+    from piolet.harness.harness import AgentHarness
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run gave: its new messages, and the last answer (None if there is none)."""
+
+    messages: Sequence[BaseMessage]
+    final: AssistantMessage | None
+    outcome: Outcome
+
+    @property
+    def text(self) -> str:
+        """The text of the last answer."""
+        return self.final.text if self.final else ""
+
+
+class Drive:
+    """The variables of one run of `harness`."""
+
+    def __init__(self, harness: AgentHarness, signal: AbortSignal) -> None:
+        self._harness = harness
+        self._signal = signal
+        self._attempts = 0
+        self._retry: Retry | GiveUp | None = None
+        self._last: AssistantMessage | None = None
+        self._one_more = False
+        self._new: list[BaseMessage] = []
+        self._replaced_prompt: str | None = None
+        self._appended: Sequence[str] = ()
+
+    async def run(self, prompts: Sequence[BaseMessage]) -> RunResult:
+        """Run to the end. Raises `SessionError` if the session could not take a message; the run is settled then."""
+        harness = self._harness
+        try:
+            if prompts:
+                prompts = await self._begin(prompts)
+            await self._build_prompt()
+            self._new += await self._agent_run(prompts)
+            while await self._goes_on():
+                self._new += await self._agent_run(())
+        finally:
+            await harness.flush_idle()
+            harness.release()
+            await harness.publish(AgentSettled(self._outcome == "aborted"))
+        if harness.failure is not None:
+            raise harness.failure
+        return RunResult(tuple(self._new), self._last, self._outcome)
+
+    # ---- beginning
+
+    async def _begin(self, prompts: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+        """Store the prompt, then ask the hooks; return all messages that the run starts with."""
+        harness = self._harness
+        prompts = [await harness.bridge.finalize_message(prompt) for prompt in prompts]
+        for prompt in prompts:
+            harness.recorder.store(prompt)
+        if not harness.hooks.wanted(BEFORE_AGENT_START):
+            return prompts
+        first = prompts[0]
+        content = getattr(first, "content", "")
+        blocks = [] if isinstance(content, str) else content
+        text, inputs = await harness.build_prompt()
+        event = BeforeAgentStart(
+            message=first,
+            prompt=text_of(content) if isinstance(first, UserMessage) else "",
+            images=[block for block in blocks if isinstance(block, ImageContent)],
+            system_prompt=text,
+            system_prompt_options=inputs,
+        )
+        event = await harness.hooks.run(BEFORE_AGENT_START, event, self._signal)
+        self._replaced_prompt, self._appended = event.replaced_prompt, event.appended
+        return [*prompts, *(draft.message() for draft in event.messages)]
+
+    async def _build_prompt(self) -> None:
+        if self._replaced_prompt is not None:
+            self._harness.agent.system_prompt = self._replaced_prompt
+        else:
+            self._harness.agent.system_prompt, _ = await self._harness.build_prompt(self._appended)
+
+    # ---- one agent run
+
+    async def _agent_run(self, prompts: Sequence[BaseMessage]) -> list[BaseMessage]:
+        self._retry, self._one_more = None, False
+        harness = self._harness
+        if prompts:
+            return await harness.agent.prompt(prompts, signal=self._signal)
+        harness.refresh_context()
+        try:
+            return await harness.agent.continue_(signal=self._signal)
+        except NothingToContinue:
+            return []
+
+    async def prepare_next_turn(self, turn: Turn) -> NextTurn | None:
+        """Between two turns: the prompt is built again, since its inputs may have changed."""
+        self._one_more = False
+        await self._build_prompt()
+        self._harness.refresh_context()
+        return None
+
+    async def on_agent_event(self, event: AgentEvent) -> None:
+        """Store what is final, decide what follows, then tell."""
+        harness = self._harness
+        match event:
+            case MessageUpdate():
+                harness.record(harness.session.begin)
+            case MessageEnd(message=message):
+                harness.record(lambda: harness.recorder.store(message))
+                if isinstance(message, AssistantMessage):
+                    self._last = message
+            case TurnEnd():
+                await self._end_turn(event)
+            case AgentEnd():
+                self._retry = self._decide()
+                event = replace(event, will_retry=isinstance(self._retry, Retry))
+            case _:
+                pass
+        await harness.publish(event)
+        if isinstance(event, MessageEnd) and self._attempts and self._answered(event.message):
+            await harness.publish(AutoRetryEnd(True, self._attempts))
+            self._attempts = 0
+
+    async def _end_turn(self, event: TurnEnd) -> None:
+        harness = self._harness
+        await harness.flush_turn()
+        if not harness.hooks.wanted(TURN_END):
+            return
+        ids = [harness.recorder.entry_id(result) for result in event.tool_results]
+        asked = TurnEndEvent(
+            event.turn_index,
+            event.message,
+            event.tool_results,
+            harness.recorder.entry_id(event.message),
+            [entry_id for entry_id in ids if entry_id],
+            outcome=_outcome(event.message),
+        )
+        asked = await harness.hooks.run(TURN_END, asked, self._signal)
+        await harness.append_all(asked.entries)
+        self._one_more = asked.continue_
+
+    # ---- recovering
+
+    def _decide(self) -> Retry | GiveUp | None:
+        if self._last is None or self._signal.aborted:
+            return None
+        return next_try(self._harness.retry, self._last, self._attempts, self._harness.asked_wait_ms)
+
+    async def _goes_on(self) -> bool:
+        """Whether another agent run follows; what has to happen before it is done here."""
+        if self._signal.aborted or self._harness.failure is not None:
+            return False
+        match self._retry:
+            case Retry() as retry:
+                return await self._wait_for(retry)
+            case GiveUp(why=why) if self._attempts:
+                await self._harness.publish(AutoRetryEnd(False, self._attempts, why))
+            case _:
+                pass
+        return await self._one_more_at_boundary()
+
+    async def _wait_for(self, retry: Retry) -> bool:
+        harness, failed = self._harness, self._last
+        assert failed is not None
+        self._attempts = retry.attempt
+        await harness.publish(
+            AutoRetryStart(retry.attempt, harness.retry.max_retries, retry.delay_ms, failed.error_message or "")
+        )
+        await self._drop(failed)
+        try:
+            with harness.retry_wait(self._signal) as signal:
+                await sleep(retry.delay_ms / 1000, signal)
+        except Aborted:
+            await harness.publish(AutoRetryEnd(False, retry.attempt, "Retry cancelled"))
+            return False
+        return True
+
+    async def _drop(self, message: AssistantMessage) -> None:
+        """Take a failed answer out of the context; the record keeps it."""
+        entry_id = self._harness.recorder.entry_id(message)
+        if entry_id is not None:
+            await self._harness.append_all([ContextEditDraft(entry_id)])
+
+    # ---- settling
+
+    async def _one_more_at_boundary(self) -> bool:
+        harness = self._harness
+        again = self._one_more
+        if harness.hooks.wanted(AGENT_BEFORE_SETTLE):
+            event = BeforeSettleEvent(self._outcome)
+            event = await harness.hooks.run(AGENT_BEFORE_SETTLE, event, self._signal)
+            await harness.append_all(event.entries)
+            again = again or event.continue_
+        harness.refresh_context()
+        return again
+
+    def _answered(self, message: BaseMessage) -> bool:
+        return isinstance(message, AssistantMessage) and message.stop_reason not in ("error", "aborted")
+
+    @property
+    def _outcome(self) -> Outcome:
+        return "aborted" if self._signal.aborted else _outcome(self._last)
+
+
+def _outcome(message: AssistantMessage | None) -> Outcome:
+    match message:
+        case AssistantMessage(stop_reason="aborted"):
+            return "aborted"
+        case AssistantMessage(stop_reason="error"):
+            return "error"
+        case _:
+            return "completed"

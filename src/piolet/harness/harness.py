@@ -1,0 +1,425 @@
+"""``AgentHarness``: an agent bound to a session and an environment, for people who embed it.
+
+One harness has one session for life. It never changes the session it is bound to: `fork` writes a new one and returns
+it. One operation at a time: a run, a compaction, a navigation. Idle, it holds no task and no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Literal, Protocol, TypeAlias
+
+from piolet.agent.agent import Agent, ClearedQueues, as_messages
+from piolet.agent.events import AgentEvent
+from piolet.agent.loop import LoopConfig, NextTurn, Turn
+from piolet.agent.running import Busy, RunSlot
+from piolet.agent.tools import AgentTool
+from piolet.base.abort import AbortController, AbortSignal
+from piolet.harness.bridge import HookBridge
+from piolet.harness.drafts import CONTEXT_DRAFTS, ContextEditDraft, CustomDraft, EntryDraft, append_draft
+from piolet.harness.drive import Drive, RunResult
+from piolet.harness.environments.base import Environment
+from piolet.harness.errors import HarnessBusy, HarnessClosed, NothingToDo
+from piolet.harness.events import EntryAppended, HarnessEvent, ModelSelect, ThinkingLevelSelect
+from piolet.harness.hook_points import ASKED_AT_HOOK
+from piolet.harness.hooks import Hook, Hooks
+from piolet.harness.messages import convert_to_llm
+from piolet.harness.prompt.parts import PromptParts
+from piolet.harness.prompt.records import PromptInputs
+from piolet.harness.prompt.system_prompt import system_prompt
+from piolet.harness.recorder import Recorder
+from piolet.harness.retry import RetryPolicy
+from piolet.harness.session.errors import SessionError
+from piolet.harness.session.session import Session
+from piolet.llm.messages import BaseMessage, ImageContent, Message, ThinkingLevel
+from piolet.llm.model import Context, Model, StreamOptions
+from piolet.llm.stream import AssistantStream, StreamFunction
+from piolet.llm.thinking import clamp_level
+
+Listener: TypeAlias = Callable[[HarnessEvent], Awaitable[None] | None]
+
+
+class ModelSource(Protocol):
+    """Whatever answers requests: `piolet.llm.Models`, or a scripted one."""
+
+    @property
+    def stream(self) -> StreamFunction: ...
+
+
+class AgentHarness:
+    """See the module. The parameters:
+
+    `models` answers requests. `tools` are all that exist here, `active_tools` (names; None: all) those on offer.
+    `prompt`: the parts of the system prompt, built again before each request. `retry`: when a failed request is tried
+    again. `hooks`: a registry to share; None makes one. `options`: for every request. `convert_to_llm`: what a model
+    gets for the messages of the session.
+    """
+
+    def __init__(
+        self,
+        *,
+        models: ModelSource,
+        model: Model,
+        environment: Environment,
+        session: Session,
+        tools: Sequence[AgentTool] = (),
+        active_tools: Sequence[str] | None = None,
+        prompt: PromptParts | None = None,
+        thinking_level: ThinkingLevel = "off",
+        retry: RetryPolicy | None = None,
+        hooks: Hooks | None = None,
+        options: StreamOptions | None = None,
+        convert_to_llm: Callable[[Sequence[BaseMessage]], Sequence[Message]] = convert_to_llm,
+    ) -> None:
+        self.session = session
+        self.environment = environment
+        self.hooks = hooks or Hooks()
+        self.retry = retry or RetryPolicy()
+        self.prompt_parts = prompt or PromptParts()
+        self.options = options or StreamOptions()
+        self.failure: SessionError | None = None
+        self.recorder = Recorder(session)
+        self.bridge = HookBridge(self.hooks, lambda: self._slot.signal)
+        self._models = models
+        self._tools = {tool.name: tool for tool in tools}
+        self._active = [tool.name for tool in tools] if active_tools is None else list(active_tools)
+        self._slot = RunSlot()
+        self._drive: Drive | None = None
+        self._listeners: list[Listener] = []
+        self._at_turn_end: list[EntryDraft] = []
+        self._when_idle: list[EntryDraft | BaseMessage] = []
+        self._retry_wait: AbortController | None = None
+        self._stream: AssistantStream | None = None
+        self._stale = False
+        self._closed = False
+        level = clamp_level(model, thinking_level)
+        self.agent = Agent(
+            LoopConfig(
+                model=model,
+                stream=self._open_stream,
+                convert_to_llm=convert_to_llm,
+                reasoning=level,
+                transform_context=self.bridge.transform_context,
+                finalize_message=self._finalize,
+                before_tool_call=self.bridge.before_tool_call,
+                after_tool_call=self.bridge.after_tool_call,
+                prepare_next_turn=self._prepare_next_turn,
+            ),
+            tools=self._active_tools(),
+        )
+        self.agent.subscribe(self._on_agent_event)
+        self._rebuild_context()
+
+    # ---- runs
+
+    async def prompt(
+        self, prompt: str | BaseMessage | Sequence[BaseMessage], images: Sequence[ImageContent] = ()
+    ) -> RunResult:
+        """Run with a new prompt until nothing more happens by itself.
+
+        What the provider does wrong is in the result. Raises `HarnessBusy`, `HarnessClosed`; `SessionError` if the
+        session could not take a message. A caller that is cancelled aborts the run; it settles by itself.
+        """
+        return await self._run(as_messages(prompt, images))
+
+    async def continue_(self) -> RunResult:
+        """Run without a new prompt: after an aborted or failed answer, or for queued messages."""
+        if not self.agent.steering and not self.agent.follow_ups:
+            last = self.agent.messages[-1:]
+            if not last or last[0].role == "assistant":
+                raise NothingToDo("Nothing to continue: the conversation ends with an answer and no message is queued")
+        return await self._run(())
+
+    async def stream(
+        self, prompt: str | BaseMessage | Sequence[BaseMessage], images: Sequence[ImageContent] = ()
+    ) -> AsyncIterator[HarnessEvent]:
+        """Run with a new prompt and yield every event up to `AgentSettled`. Leaving the iteration early aborts the
+        run. Raises as `prompt` does."""
+        events: asyncio.Queue[HarnessEvent | None] = asyncio.Queue()
+        unsubscribe = self.subscribe(events.put_nowait)
+        run = asyncio.create_task(self.prompt(prompt, images))
+        run.add_done_callback(lambda task: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await run
+        finally:
+            unsubscribe()
+            if not run.done():
+                run.cancel()
+                with suppress(asyncio.CancelledError):
+                    await run
+
+    async def steer(self, message: str | BaseMessage) -> None:
+        """Deliver `message` before the next request of the run under way, or with the next prompt."""
+        self._check_open()
+        await self.agent.steer(message)
+
+    async def follow_up(self, message: str | BaseMessage) -> None:
+        """Deliver `message` when the run would end."""
+        self._check_open()
+        await self.agent.follow_up(message)
+
+    def next_turn(self, message: str | BaseMessage) -> None:
+        """Send `message` along with the next prompt, behind it."""
+        self._check_open()
+        self.agent.next_turn(message)
+
+    async def clear_queue(self) -> ClearedQueues:
+        """Empty all queues and hand back what was in them."""
+        return await self.agent.clear_queue()
+
+    async def abort(self) -> None:
+        """Stop what is under way and return when it has settled. Queued messages stay queued. From inside a handler it
+        only asks for the stop, since waiting there would be waiting for oneself."""
+        self._slot.abort()
+        if not self._slot.inside:
+            await self._slot.wait_idle()
+
+    def request_abort(self) -> None:
+        """Ask what is under way to stop; do not wait."""
+        self._slot.abort()
+
+    def abort_retry(self) -> None:
+        """End the wait before a retry, if there is one; the run settles."""
+        if self._retry_wait is not None:
+            self._retry_wait.abort()
+
+    async def wait_idle(self) -> None:
+        """Return when nothing is under way."""
+        try:
+            await self._slot.wait_idle()
+        except Busy as error:
+            raise HarnessBusy(str(error)) from None
+
+    @property
+    def operation(self) -> str | None:
+        """The operation under way ("a run", "a compaction", "a navigation"); None when idle."""
+        return self._slot.running
+
+    @property
+    def signal(self) -> AbortSignal | None:
+        """The signal of the operation under way."""
+        return self._slot.signal
+
+    # ---- model, tools, prompt
+
+    @property
+    def model(self) -> Model:
+        return self.agent.model
+
+    async def set_model(self, model: Model, source: Literal["set", "cycle", "restore"] = "set") -> None:
+        """Use `model` from the next request on, and say so in the session. The thinking level is fitted to it."""
+        self._check_open()
+        previous, self.agent.model = self.agent.model, model
+        self.session.append_model_change(model.provider, model.id)
+        await self.publish(ModelSelect(model, previous, source))
+        await self.set_thinking_level(self.thinking_level)
+
+    @property
+    def thinking_level(self) -> ThinkingLevel:
+        return self.agent.thinking_level
+
+    async def set_thinking_level(self, level: ThinkingLevel) -> None:
+        """Use `level`, fitted to the model, from the next request on; a change is told and stored."""
+        self._check_open()
+        previous, level = self.thinking_level, clamp_level(self.model, level)
+        if level == previous:
+            return
+        self.agent.thinking_level = level
+        self.session.append_thinking_level_change(level)
+        await self.publish(ThinkingLevelSelect(level, previous))
+
+    @property
+    def tools(self) -> Sequence[AgentTool]:
+        """All tools that exist here, active or not."""
+        return tuple(self._tools.values())
+
+    @property
+    def active_tools(self) -> Sequence[str]:
+        return tuple(self._active)
+
+    def set_tools(self, tools: Sequence[AgentTool], active: Sequence[str] | None = None) -> None:
+        """Replace the tools; `active` as in `set_active_tools`, None keeps the names that are active."""
+        self._tools = {tool.name: tool for tool in tools}
+        self.set_active_tools(self._active if active is None else active)
+
+    def set_active_tools(self, names: Sequence[str]) -> None:
+        """Offer these tools from the next request on, in this order. Unknown names are left out."""
+        self._active = [name for name in dict.fromkeys(names) if name in self._tools]
+        self.agent.tools = self._active_tools()
+
+    def _active_tools(self) -> Sequence[AgentTool]:
+        return tuple(self._tools[name] for name in self._active if name in self._tools)
+
+    async def build_prompt(self, appended: Sequence[str] = ()) -> tuple[str, PromptInputs]:
+        """Build the system prompt from its parts as they are now."""
+        inputs = await self.prompt_parts.inputs(self.environment.cwd, self._active_tools(), appended)
+        return system_prompt(inputs), inputs
+
+    # ---- the session
+
+    async def append(self, entry: EntryDraft | BaseMessage, when: Literal["now", "idle"] = "now") -> str | None:
+        """Append an entry at the leaf. Return its id, or None if it waits.
+
+        "now": at once, but an entry that the model sees waits for the end of the present turn, so that no call is
+        parted from its result. "idle": when the run settles. Raises `SessionError`.
+        """
+        self._check_open()
+        busy = self._slot.running is not None
+        if busy and when == "idle":
+            self._when_idle.append(entry)
+            return None
+        if busy and isinstance(entry, BaseMessage):
+            self._when_idle.append(entry)
+            return None
+        if busy and isinstance(entry, CONTEXT_DRAFTS):
+            self._at_turn_end.append(entry)
+            return None
+        return await self._append_now(entry)
+
+    async def _append_now(self, entry: EntryDraft | BaseMessage) -> str:
+        if isinstance(entry, BaseMessage):
+            entry_id = self.recorder.store(entry)
+            self.recorder.forget()
+            self._stale = True
+        else:
+            entry_id = append_draft(self.session, entry)
+            self._stale = self._stale or isinstance(entry, CONTEXT_DRAFTS)
+            if isinstance(entry, CustomDraft | ContextEditDraft):
+                await self.publish(EntryAppended(self.session.get_entry(entry_id)))
+        if self._slot.running is None:
+            self.refresh_context()
+        return entry_id
+
+    async def append_all(self, entries: Sequence[EntryDraft]) -> None:
+        """Append entries at a boundary, where the context is whole."""
+        for entry in entries:
+            with self._recording():
+                await self._append_now(entry)
+
+    async def flush_turn(self) -> None:
+        """Append what waited for the end of the turn."""
+        waiting, self._at_turn_end = self._at_turn_end, []
+        await self.append_all(waiting)
+
+    async def flush_idle(self) -> None:
+        """Append what waited for the end of the run."""
+        await self.flush_turn()
+        waiting, self._when_idle = self._when_idle, []
+        for entry in waiting:
+            with self._recording():
+                await self._append_now(entry)
+        self.recorder.forget()
+        self.refresh_context()
+
+    def refresh_context(self) -> None:
+        """Build the context again if an entry changed it."""
+        if self._stale:
+            self._rebuild_context()
+
+    def _rebuild_context(self) -> None:
+        self._stale = False
+        messages = self.session.build_context().messages
+        self.agent.replace_messages([message for message in messages if isinstance(message, BaseMessage)])
+
+    def record(self, store: Callable[[], object]) -> None:
+        """Do `store`; if the session cannot take it, remember why and stop the run."""
+        with self._recording():
+            store()
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        try:
+            yield
+        except SessionError as error:
+            self.failure = self.failure or error
+            self._slot.abort("the session could not be written")
+
+    # ---- events
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` (sync or async) with every event, after storing; return a function that ends it.
+
+        One that raises is reported as a failure of the hook with the event's name and is skipped.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    async def publish(self, event: HarnessEvent) -> None:
+        """Tell the handlers registered under the event's name, then the listeners."""
+        if event.type not in ASKED_AT_HOOK and self.hooks.wanted(event.type):
+            await self.hooks.run(Hook(event.type), event, self._slot.signal)
+        for listener in tuple(self._listeners):
+            await self.hooks.tell(event.type, listener, event)
+
+    # ---- closing
+
+    async def close(self) -> None:
+        """Stop what is under way, then close the session. The environment belongs to whoever made it."""
+        if self._closed:
+            return
+        self._slot.abort("closed")
+        await self.wait_idle()
+        self._closed = True
+        self.session.close()
+
+    # ---- in a run
+
+    async def _run(self, prompts: Sequence[BaseMessage]) -> RunResult:
+        self._check_open()
+
+        async def work(signal: AbortSignal) -> RunResult:
+            self.failure = None
+            self._drive = Drive(self, signal)
+            try:
+                return await self._drive.run(prompts)
+            finally:
+                self._drive = None
+
+        try:
+            return await self._slot.run("a run", work)
+        except Busy as error:
+            raise HarnessBusy(str(error)) from None
+
+    def release(self) -> None:
+        """The run is settled: the next may start while the listeners are told."""
+        self._slot.release()
+
+    @contextmanager
+    def retry_wait(self, signal: AbortSignal) -> Iterator[AbortSignal]:
+        """A signal that `abort_retry` sets, and the abort of the run."""
+        self._retry_wait = AbortController(signal)
+        try:
+            yield self._retry_wait.signal
+        finally:
+            self._retry_wait.close()
+            self._retry_wait = None
+
+    @property
+    def asked_wait_ms(self) -> int | None:
+        """The wait that the server asked for with the last failed request."""
+        return self._stream.retry_after_ms if self._stream else None
+
+    def _open_stream(self, model: Model, context: Context, options: StreamOptions) -> AssistantStream:
+        self._stream = self._models.stream(model, context, self.bridge.request_options(options))
+        return self._stream
+
+    async def _finalize(self, message: BaseMessage) -> BaseMessage:
+        stored = self.recorder.entry_id(message) is not None
+        return message if stored else await self.bridge.finalize_message(message)
+
+    async def _prepare_next_turn(self, turn: Turn) -> NextTurn | None:
+        return await self._drive.prepare_next_turn(turn) if self._drive else None
+
+    async def _on_agent_event(self, event: AgentEvent) -> None:
+        if self._drive is not None:
+            await self._drive.on_agent_event(event)
+        else:
+            await self.publish(event)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise HarnessClosed("This harness is closed; make a new one over its session")

@@ -1,0 +1,154 @@
+"""One typed registry of hooks, for embedders and extensions alike.
+
+A hook is a moment at which handlers are asked. An observing hook has no `fold`; a transforming one folds each result
+into the event, so that the next handler sees the change; a veto folds and is done at the first answer that decides.
+Handlers run in the order of registration, each awaited before the next; the list is fixed when the event starts. A
+handler that raises is reported with its owner and skipped, unless the hook says what a failure means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
+
+from piolet.base.abort import Aborted, AbortSignal, abortable
+
+E = TypeVar("E")
+R = TypeVar("R")
+
+#: Seconds that a handler has after an abort before it is cancelled.
+GRACE = 2.0
+#: Seconds from which on a handler counts as slow.
+SLOW = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Hook(Generic[E, R]):
+    """A moment. `E`: the event, as changed so far; `R`: what a handler may return.
+
+    `copy` makes the handler's own event: what it left in it is taken over when it returns normally, never when it
+    raises. `fold` takes a result in. `done`: no further handler is asked. `failed`: what a raise means.
+    """
+
+    name: str
+    fold: Callable[[E, R], E] | None = None
+    copy: Callable[[E], E] | None = None
+    done: Callable[[E], bool] = lambda event: False
+    failed: Callable[[E, Exception], E] | None = None
+
+
+Handler: TypeAlias = Callable[[E], R | Awaitable[R | None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class HookFailure:
+    """A handler that raised (`error`), or took long (`error` is None). `seconds`: how long it ran."""
+
+    hook: str
+    owner: object
+    event: object
+    error: Exception | None
+    seconds: float
+
+    @property
+    def stack(self) -> str:
+        return "".join(traceback.format_exception(self.error)) if self.error else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Registration:
+    handler: Handler[Any, Any]
+    owner: object
+
+
+class Hooks:
+    """Who is asked at which hook. Handlers have an owner and can be dropped by it."""
+
+    def __init__(self, on_failure: Callable[[HookFailure], None] | None = None) -> None:
+        self._handlers: dict[str, list[_Registration]] = {}
+        self.on_failure = on_failure
+
+    @overload
+    def on(self, hook: Hook[E, R], handler: Handler[E, R], *, owner: object = None) -> Callable[[], None]: ...
+    @overload
+    def on(self, hook: str, handler: Handler[Any, Any], *, owner: object = None) -> Callable[[], None]: ...
+
+    def on(self, hook: Hook[E, R] | str, handler: Handler[E, R], *, owner: object = None) -> Callable[[], None]:
+        """Ask `handler` (sync or async) at `hook`; return a function that withdraws it."""
+        name = hook if isinstance(hook, str) else hook.name
+        registration = _Registration(handler, owner)
+        self._handlers.setdefault(name, []).append(registration)
+
+        def remove() -> None:
+            self._handlers[name] = [other for other in self._handlers[name] if other is not registration]
+
+        return remove
+
+    def drop(self, owner: object) -> None:
+        """Withdraw all handlers of `owner`."""
+        for name, registrations in self._handlers.items():
+            self._handlers[name] = [other for other in registrations if other.owner is not owner]
+
+    def wanted(self, hook: Hook[E, R] | str) -> bool:
+        """Whether anybody is asked at `hook`: events that cost something to make need not be made otherwise."""
+        return bool(self._handlers.get(hook if isinstance(hook, str) else hook.name))
+
+    async def run(self, hook: Hook[E, R], event: E, signal: AbortSignal | None = None) -> E:
+        """Ask every handler and return the event as they changed it. Never raises for what a handler does."""
+        for registration in tuple(self._handlers.get(hook.name, ())):
+            own = hook.copy(event) if hook.copy else event
+            begin = time.monotonic()
+            try:
+                result = await _ask(registration.handler, own, signal)
+                if hook.copy:
+                    event = own
+                if result is not None and hook.fold:
+                    event = hook.fold(event, cast(R, result))
+            except Exception as error:
+                self._report(HookFailure(hook.name, registration.owner, event, error, time.monotonic() - begin))
+                if hook.failed:
+                    event = hook.failed(event, error)
+            else:
+                if (seconds := time.monotonic() - begin) >= SLOW:
+                    self._report(HookFailure(hook.name, registration.owner, event, None, seconds))
+            if hook.done(event):
+                break
+        return event
+
+    async def tell(self, name: str, listener: Handler[Any, Any], event: object) -> None:
+        """Call one listener that is in no list here, with the same care."""
+        begin = time.monotonic()
+        try:
+            await _ask(listener, event, None)
+        except Exception as error:
+            self._report(HookFailure(name, listener, event, error, time.monotonic() - begin))
+
+    def _report(self, failure: HookFailure) -> None:
+        if self.on_failure is not None:
+            self.on_failure(failure)
+
+
+class HandlerCancelled(RuntimeError):
+    """A handler did not end within the time that an abort leaves it."""
+
+
+async def _ask(handler: Handler[Any, Any], event: object, signal: AbortSignal | None) -> object:
+    result = handler(event)
+    if not inspect.isawaitable(result):
+        return result
+    try:
+        return await abortable(result, signal, GRACE)
+    except Aborted:
+        if signal is not None and signal.aborted:
+            raise HandlerCancelled(f"cancelled, {GRACE:g} s after the run was aborted") from None
+        raise
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise HandlerCancelled("the handler was cancelled") from None
