@@ -69,7 +69,7 @@ def lone_surrogates_removed(value: Any) -> Any:
     """Return a JSON value without lone surrogates in its strings, which no server takes."""
     match value:
         case str():
-            return _surrogates.sub("", value)
+            return _clean(value)
         case dict():
             return {lone_surrogates_removed(key): lone_surrogates_removed(item) for key, item in value.items()}
         case list() | tuple():
@@ -184,4 +184,4 @@ def _user_blocks(blocks: Sequence[UserBlock], images: bool, placeholder: str) ->
 
 
 def _clean(text: str) -> str:
-    return _surrogates.sub("", text)
+    return text if text.isascii() else _surrogates.sub("", text)

@@ -97,7 +97,7 @@ class _Exchange:
             options.signal.throw_if_aborted()
         protocol = protocol_for(model.api)
         self._builder = protocol.builder(model, self._context, options)
-        request = protocol.build_request(model, self._context, options)
+        request = protocol.request(model, self._context, options)
         if options.on_payload is not None:
             replacement = await self._abortable(options.on_payload(request.body, model))
             request.body = replacement if replacement is not None else request.body

@@ -1,18 +1,19 @@
 """The wire protocols, one module each, imported when first used.
 
-A protocol has two pure halves: `build_request` makes url, headers and body of (model, context, options), and a builder
-(`piolet.llm.builder.MessageBuilder`) folds the provider's records into our events. Everything between, the network,
-retries and aborts, is `piolet.llm.transport`, which knows no protocol.
+A protocol has two pure halves: `WireProtocol.request` makes url, headers and body of (model, context, options), and a
+builder (`piolet.llm.builder.MessageBuilder`) folds the provider's records into our events. Everything between, the
+network, retries and aborts, is `piolet.llm.transport`, which knows no protocol.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from piolet.llm.errors import RequestError
+from piolet.llm.handoff import IdRule, lone_surrogates_removed, prepare_history
 from piolet.llm.sse import ServerEvent, SseSplitter
 
 if TYPE_CHECKING:
@@ -41,15 +42,26 @@ class Framing(Protocol):
 class WireProtocol:
     """What the transport needs of a protocol.
 
+    `build_request` is given a context whose messages are prepared for the model (`piolet.llm.handoff`), with call ids
+    that `id_rule` made. `framing` cuts the bytes of the response.
+
     `sign(model, options, url, headers, body)` makes the last headers when url, headers and body bytes are final
     (request signatures, short-lived tokens). It runs before each try and may raise `RequestError`.
     """
 
     build_request: Callable[[Model, Context, StreamOptions], WireRequest]
     builder: Callable[[Model, Context, StreamOptions], MessageBuilder]
+    id_rule: Callable[[Model], IdRule]
     framing: Callable[[], Framing] = SseSplitter
     accept: str = "text/event-stream"
     sign: Callable[[Model, StreamOptions, str, Mapping[str, str], bytes], Awaitable[Mapping[str, str]]] | None = None
+
+    def request(self, model: Model, context: Context, options: StreamOptions) -> WireRequest:
+        """Return the request for one answer of `model` to `context`. Raises `RequestError` where there can be none."""
+        history = prepare_history(context.messages, model, self.id_rule(model))
+        request = self.build_request(model, replace(context, messages=history), options)
+        request.body = lone_surrogates_removed(request.body)
+        return request
 
 
 _MODULES = {

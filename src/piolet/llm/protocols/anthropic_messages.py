@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from piolet.llm.estimate import output_limit
-from piolet.llm.handoff import prepare_history, word_id
+from piolet.llm.handoff import word_id
 from piolet.llm.messages import (
     AssistantMessage,
     ImageContent,
@@ -32,7 +32,6 @@ from piolet.llm.thinking import ANSWER_TOKENS, requested_level, thinking_budget
 NO_OUTPUT = "(no tool output)"
 SEE_IMAGE = "(see attached image)"
 IMAGE_FOLLOWS = "(image attached after the tool results)"
-_ID_RULE = word_id(64)
 
 
 def build_request(model: Model, context: Context, options: StreamOptions) -> WireRequest:
@@ -40,8 +39,7 @@ def build_request(model: Model, context: Context, options: StreamOptions) -> Wir
     compat = compat_of(model)
     level = requested_level(model, options)
     mark = _cache_mark(options, compat)
-    history = prepare_history(context.messages, model, _ID_RULE)
-    body: dict[str, Any] = {"model": model.id, "messages": _messages(history, compat), "stream": True}
+    body: dict[str, Any] = {"model": model.id, "messages": _messages(context.messages, compat), "stream": True}
     body |= _limits_and_thinking(model, context, options, level, compat)
     if context.system_prompt:
         body["system"] = [{"type": "text", "text": context.system_prompt, **mark}]
@@ -219,4 +217,4 @@ def _results(results: Sequence[ToolResultMessage]) -> list[dict[str, Any]]:
     return blocks + images_of_errors
 
 
-PROTOCOL = WireProtocol(build_request=build_request, builder=MessagesBuilder)
+PROTOCOL = WireProtocol(build_request=build_request, builder=MessagesBuilder, id_rule=lambda model: word_id(64))

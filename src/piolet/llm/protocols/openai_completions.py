@@ -11,11 +11,10 @@ from typing import Any
 
 from piolet.base.json import dumps
 from piolet.llm.estimate import output_limit
-from piolet.llm.handoff import IdRule, prepare_history, short_hash
+from piolet.llm.handoff import IdRule, short_hash
 from piolet.llm.messages import (
     AssistantMessage,
     ImageContent,
-    Message,
     TextContent,
     ThinkingContent,
     ThinkingLevel,
@@ -41,9 +40,8 @@ def build_request(model: Model, context: Context, options: StreamOptions) -> Wir
     """Return the request for one answer."""
     compat = compat_of(model)
     level = requested_level(model, options)
-    history = prepare_history(context.messages, model, _id_rule(model))
     limit = output_limit(model, context, options.max_tokens)
-    body: dict[str, Any] = {"model": model.id, "messages": _messages(model, context, history, compat), "stream": True}
+    body: dict[str, Any] = {"model": model.id, "messages": _messages(model, context, compat), "stream": True}
     if compat.supports_usage_in_streaming:
         body["stream_options"] = {"include_usage": True}
     if compat.supports_store:
@@ -52,7 +50,7 @@ def build_request(model: Model, context: Context, options: StreamOptions) -> Wir
         body[compat.max_tokens_field] = limit
     if options.temperature is not None:
         body["temperature"] = options.temperature
-    body |= _tools(context, history, options, compat)
+    body |= _tools(context, options, compat)
     body |= _cache_fields(model, options, compat)
     if model.reasoning:
         body |= _thinking_fields(model, options, level, limit, compat)
@@ -88,7 +86,7 @@ def _headers(options: StreamOptions, compat: CompletionsCompat) -> dict[str, str
 # ------------------------------------------------------------------------------------------------------------ messages
 
 
-def _id_rule(model: Model) -> IdRule:
+def id_rule(model: Model) -> IdRule:
     """Ids of other models: ``call|item`` as one word of at most 40 characters; the provider openai cuts all at 40."""
 
     def rule(call_id: str, attempt: int) -> str:
@@ -102,9 +100,8 @@ def _id_rule(model: Model) -> IdRule:
     return rule
 
 
-def _messages(
-    model: Model, context: Context, history: Sequence[Message], compat: CompletionsCompat
-) -> list[dict[str, Any]]:
+def _messages(model: Model, context: Context, compat: CompletionsCompat) -> list[dict[str, Any]]:
+    history = context.messages
     messages: list[dict[str, Any]] = []
     if context.system_prompt:
         role = "developer" if model.reasoning and compat.supports_developer_role else "system"
@@ -210,9 +207,7 @@ def _tool_result(message: ToolResultMessage, compat: CompletionsCompat) -> dict[
 # --------------------------------------------------------------------------------------------------------------- tools
 
 
-def _tools(
-    context: Context, history: Sequence[Message], options: StreamOptions, compat: CompletionsCompat
-) -> dict[str, Any]:
+def _tools(context: Context, options: StreamOptions, compat: CompletionsCompat) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if context.tools:
         fields["tools"] = [_tool(tool, compat) for tool in context.tools]
@@ -220,7 +215,7 @@ def _tools(
             fields["tool_choice"] = options.tool_choice
         if compat.zai_tool_stream:
             fields["tool_stream"] = True
-    elif compat.requires_tools_with_tool_history and any(isinstance(m, ToolResultMessage) for m in history):
+    elif compat.requires_tools_with_tool_history and any(isinstance(m, ToolResultMessage) for m in context.messages):
         fields["tools"] = []
     return fields
 
@@ -343,4 +338,4 @@ def _mark_last_text(message: dict[str, Any], mark: dict[str, Any]) -> bool:
     return False
 
 
-PROTOCOL = WireProtocol(build_request=build_request, builder=CompletionsBuilder)
+PROTOCOL = WireProtocol(build_request=build_request, builder=CompletionsBuilder, id_rule=id_rule)
