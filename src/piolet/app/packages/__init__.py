@@ -1,0 +1,1 @@
+"""Packages: bundles of extensions, skills, prompt templates and themes, named by a source in the settings."""

@@ -1,0 +1,164 @@
+"""Where a package comes from: what a source string means, which package it is, where it is kept on disk.
+
+Source of the rules: the resources specification, section 11.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from piolet.base.paths import resolve_path
+
+_URL = re.compile(r"(?P<scheme>https?|ssh|git)://(?:[^/@]*@)?(?P<host>[^/:@]+)(?::[0-9]+)?/(?P<path>[^#?]+)")
+_SCP = re.compile(r"[^/@:]+@(?P<host>[^/:@]+):(?P<path>[^#?]+)")
+_SHORT = re.compile(r"(?P<host>localhost|[^/:@]+\.[^/:@]+)/(?P<path>[^#?]+)")
+_EXACT_VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?")
+_NPM = re.compile(r"(?P<name>@?[^@]+)(?:@(?P<version>.+))?")
+_NPM_NAME = re.compile(r"(?:@[\w.-]+/)?[\w.-]+")
+_PYPI = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[^\]]*\])?\s*(?P<range>.*)", re.DOTALL)
+_PINNED = re.compile(r"===?\s*[^\s,*]+")
+
+
+class PackageError(Exception):
+    """A package that cannot be used; the text names its source and says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitSource:
+    """A repository. `repo` is what git clones, `path` what follows the host, `ref` a branch, tag or commit."""
+
+    repo: str
+    host: str
+    path: str
+    ref: str | None = None
+
+    @property
+    def pinned(self) -> bool:
+        return self.ref is not None
+
+    @property
+    def identity(self) -> str:
+        return f"git:{self.host}/{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class PypiSource:
+    """A distribution. `name` is normalised, `requirement` the whole PEP 508 text."""
+
+    name: str
+    requirement: str
+    pinned: bool = False
+
+    @property
+    def identity(self) -> str:
+        return f"pypi:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class NpmSource:
+    """A package of the original, used if it is on disk already."""
+
+    name: str
+    version: str | None = None
+
+    @property
+    def pinned(self) -> bool:
+        return self.version is not None and _EXACT_VERSION.fullmatch(self.version) is not None
+
+    @property
+    def identity(self) -> str:
+        return f"npm:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSource:
+    """A folder or file of this machine, as it is written. Its identity is its absolute path (`installed_path`)."""
+
+    path: str
+
+
+Source: TypeAlias = GitSource | PypiSource | NpmSource | LocalSource
+
+
+def parse_source(text: str) -> Source:
+    """Return what a source string means. What is none of the known forms is a path. Raises `PackageError`."""
+    text = text.strip()
+    if text.startswith("npm:"):
+        match = _NPM.fullmatch(text[4:].strip())
+        if match is None:
+            raise PackageError(f"{text!r} names no npm package")
+        return NpmSource(match["name"], match["version"])
+    if text.startswith("pypi:"):
+        return _parse_pypi(text)
+    return parse_git(text) or LocalSource(text)
+
+
+def parse_git(text: str) -> GitSource | None:
+    """Return the repository that ``git:host/user/repo[@ref]`` or a URL names; None if it names none.
+
+    Refused: ``.``, ``..`` and empty parts, backslashes, NUL, a path of one part, a ref that looks like an option.
+    """
+    text = text.strip()
+    explicit = text.startswith("git:") and not text.startswith("git://")
+    if explicit:
+        text = text[4:].strip()
+    elif not text.startswith(("https://", "http://", "ssh://")):
+        return None
+    match = _URL.fullmatch(text) or (_SCP.fullmatch(text) or _SHORT.fullmatch(text) if explicit else None)
+    if match is None:
+        return None
+    written, at, ref = match["path"].partition("@")
+    path = written.removesuffix("/").removesuffix(".git")
+    if at and (not ref or ref.startswith("-")):
+        return None
+    if not _is_safe(match["host"], path):
+        return None
+    repo = text[: match.start("path")] + written
+    if match.re is _SHORT:
+        repo = f"https://{repo}"
+    return GitSource(repo, match["host"].lower(), path, ref or None)
+
+
+def identity(source: Source, base_dir: Path) -> str:
+    """Return what makes two sources the same package; paths are relative to `base_dir`, the settings' folder."""
+    if isinstance(source, LocalSource):
+        return f"local:{resolve_path(source.path, str(base_dir))}"
+    return source.identity
+
+
+def installed_path(source: Source, base_dir: Path) -> Path:
+    """Return where the package is, or would be, kept below `base_dir` (the agent folder, or the project's ``.pi``)."""
+    match source:
+        case GitSource():
+            return base_dir / "git" / source.host / source.path
+        case PypiSource():
+            return base_dir / "pypi" / source.name
+        case NpmSource():
+            if not _NPM_NAME.fullmatch(source.name) or set(source.name.split("/")) & {".", ".."}:
+                raise PackageError(f"npm:{source.name} names no npm package")
+            return base_dir / "npm" / "node_modules" / source.name
+        case LocalSource():
+            return Path(resolve_path(source.path, str(base_dir)))
+
+
+def _parse_pypi(text: str) -> PypiSource:
+    requirement = text[5:].strip()
+    match = _PYPI.fullmatch(requirement)
+    if match is None or (match["range"] and match["range"][0] not in "=<>!~;@("):
+        raise PackageError(f"{text!r} names no PyPI package: write pypi:name, or pypi:name==1.2")
+    name = re.sub(r"[-_.]+", "-", match["name"]).lower()
+    return PypiSource(name, requirement, _PINNED.fullmatch(match["range"].strip()) is not None)
+
+
+def _is_safe(host: str, path: str) -> bool:
+    from urllib.parse import unquote
+
+    for text in (host, path, unquote(path)):
+        if "\\" in text or "\0" in text or host.startswith("-"):
+            return False
+        if set(text.split("/")) & {"", ".", ".."}:
+            return False
+    return "/" in path

@@ -1,0 +1,193 @@
+"""Walk folders for resource files, past hidden names, ``node_modules`` and what ignore files hide.
+
+Nothing is read but ignore files and, for extensions, manifests. Lists are sorted by name. Source of the rules: the
+resources specification, sections 4, 5 and 7, and the extensions specification, section 2.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from piolet.app.packages.manifest import Kind, read_manifest
+from piolet.app.packages.sources import PackageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pathspec import GitIgnoreSpec
+
+IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
+SKILL_FILE = "SKILL.md"
+SUFFIXES: dict[Kind, str] = {"skills": ".md", "prompts": ".md", "themes": ".json", "extensions": ".py"}
+FOREIGN_SUFFIXES = (".ts", ".js", ".mts", ".mjs", ".cts", ".cjs")
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder on the walk: the rules of the ignore files that hold in it, and the real folders that lead to it."""
+
+    path: str
+    rules: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    above: frozenset[str] = frozenset()
+
+    @classmethod
+    def root(cls, path: str) -> Folder:
+        """Begin a walk; ignore files above `path` do not count."""
+        return cls(path)._entered()
+
+    def files_and_folders(self) -> tuple[list[str], list[Folder]]:
+        """Return the paths of the files and the folders in this one that a walk may see. A loop of links ends here."""
+        files: list[str] = []
+        folders: list[Folder] = []
+        for name in sorted(_names(self.path)):
+            if name.startswith(".") or name == "node_modules":
+                continue
+            path = os.path.join(self.path, name)
+            if os.path.isdir(path):
+                inner = Folder(path, self.rules, self.above)
+                if not self.hides(path, is_folder=True) and os.path.realpath(path) not in self.above:
+                    folders.append(inner._entered())
+            elif os.path.isfile(path) and not self.hides(path):
+                files.append(path)
+        return files, folders
+
+    def hides(self, path: str, *, is_folder: bool = False) -> bool:
+        """Whether ignore files hide `path`, which is in this folder. The innermost file that says something decides."""
+        for base, spec in reversed(self.rules):
+            said = spec.check_file(os.path.relpath(path, base) + ("/" if is_folder else "")).include
+            if said is not None:
+                return said
+        return False
+
+    def _entered(self) -> Folder:
+        lines = [line for name in IGNORE_FILES for line in _lines(os.path.join(self.path, name))]
+        rules = self.rules
+        if lines:
+            from pathspec import GitIgnoreSpec
+
+            rules = (*rules, (self.path, GitIgnoreSpec.from_lines(lines)))
+        return Folder(self.path, rules, self.above | {os.path.realpath(self.path)})
+
+
+def scan_skills(folder: str, *, loose_below: bool = False) -> list[str]:
+    """Return the skill files in `folder`: the one SKILL.md of a folder, else loose files and what its folders hold.
+
+    Loose ``*.md`` count directly in `folder`; with `loose_below` only in the folders below it.
+    """
+    if not os.path.isdir(folder):
+        return []
+    return list(_skills(Folder.root(folder), loose=not loose_below, loose_below=loose_below))
+
+
+def scan_files(folder: str, suffix: str, *, recursive: bool = False) -> list[str]:
+    """Return the files in `folder` that end in `suffix`."""
+    if not os.path.isdir(folder):
+        return []
+
+    def walk(here: Folder) -> Iterator[str]:
+        files, folders = here.files_and_folders()
+        yield from (file for file in files if file.endswith(suffix))
+        for inner in folders if recursive else ():
+            yield from walk(inner)
+
+    return list(walk(Folder.root(folder)))
+
+
+@dataclass(slots=True)
+class ExtensionScan:
+    """`files` are modules to load. `foreign`: TypeScript or JavaScript, which cannot be. `problems`: bad manifests."""
+
+    files: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def scan_extensions(folder: str) -> ExtensionScan:
+    """Return the extensions in `folder`: itself if it has an entry, else its modules and folders with an entry."""
+    found = ExtensionScan()
+    if not os.path.isdir(folder):
+        return found
+    here = Folder.root(folder)
+    if _entries(here, found):
+        return found
+    files, folders = here.files_and_folders()
+    for file in files:
+        if file.endswith(".py") and not os.path.basename(file).startswith("_"):
+            found.files.append(file)
+        elif file.endswith(FOREIGN_SUFFIXES):
+            found.foreign.append(file)
+    for inner in folders:
+        if not os.path.basename(inner.path).startswith("_") and not _entries(inner, found):
+            index = [os.path.join(inner.path, f"index{suffix}") for suffix in FOREIGN_SUFFIXES]
+            found.foreign += [path for path in index if os.path.isfile(path)][:1]
+    return found
+
+
+def scan_tree(folder: str, wanted: re.Pattern[str]) -> list[str]:
+    """Return the files and folders below `folder` whose path from it is `wanted`. Ignore files do not count."""
+    found = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != "node_modules")
+        for name in sorted([*folders, *files]):
+            path = os.path.join(parent, name)
+            if wanted.fullmatch(os.path.relpath(path, folder)):
+                found.append(path)
+    return sorted(found)
+
+
+def _skills(here: Folder, *, loose: bool, loose_below: bool) -> Iterator[str]:
+    own = os.path.join(here.path, SKILL_FILE)
+    if os.path.isfile(own) and not here.hides(own):
+        yield own
+        return
+    files, folders = here.files_and_folders()
+    if loose:
+        yield from (file for file in files if file.endswith(".md"))
+    for inner in folders:
+        yield from _skills(inner, loose=loose_below, loose_below=loose_below)
+
+
+def _entries(here: Folder, found: ExtensionScan) -> bool:
+    """Add the entries of a folder that is one extension; return whether it is."""
+    from pathlib import Path
+
+    listed = _listed_entries(Path(here.path), found)
+    package = os.path.join(here.path, "__init__.py")
+    if not listed and os.path.isfile(package) and not here.hides(package):
+        listed = [package]
+    found.files += listed
+    return bool(listed)
+
+
+def _listed_entries(root: Path, found: ExtensionScan) -> list[str]:
+    """Return the Python files that the manifest of an extension's folder lists and that are there."""
+    if not any((root / name).is_file() for name in ("package.json", "pi.toml")):
+        return []
+    try:
+        manifest = read_manifest(root)
+    except PackageError as error:
+        found.problems.append(str(error))
+        return []
+    listed = manifest.entries.get("extensions", ()) if manifest else ()
+    paths = [os.path.normpath(root / entry) for entry in listed]
+    found.foreign += [path for path in paths if path.endswith(FOREIGN_SUFFIXES) and os.path.isfile(path)]
+    return [path for path in paths if path.endswith(".py") and os.path.isfile(path)]
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []  # closed to us, or gone: nothing to find
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
+            return file.read().splitlines()
+    except OSError:
+        return []
