@@ -1,4 +1,4 @@
-"""Finding extensions. The vectors speak of TypeScript: there ``.ts`` and ``.js`` are read as ``.py`` and the reverse."""
+"""Finding extensions. The vectors speak of TypeScript: ``.ts`` and ``.js`` are read as ``.py`` and the reverse."""
 
 from __future__ import annotations
 
