@@ -139,9 +139,11 @@ class Terminal:
         with self._changed:
             self._changed.wait_for(settled, timeout)
         if not done(text):
-            state = (
-                f"it ended with {self.process.poll()}" if self.process.poll() is not None else f"{timeout} s are over"
-            )
+            state = f"{timeout} s are over"
+            if self._ended:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(1)
+                state = f"it has ended with {self.process.poll()}"
             raise AssertionError(f"{expected!r} is not on the screen, and {state}:\n{text}")
         return text
 
