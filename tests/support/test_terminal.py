@@ -80,7 +80,7 @@ for byte in b"[{sequence}]":
 def test_a_resize_reaches_screen_and_command(place: Place) -> None:
     code = """
 import os, signal
-signal.signal(signal.SIGWINCH, lambda *_: print(os.get_terminal_size(), flush=True))
+signal.signal(signal.SIGWINCH, lambda *_: os.write(1, repr(os.get_terminal_size()).encode()))
 print("ready", flush=True)
 while True:
     signal.pause()
