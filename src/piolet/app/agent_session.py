@@ -4,22 +4,31 @@ commands, expansion of skills and templates, credentials, the settings. Nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
+from piolet.agent.queues import QueueMode
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.services import Services
+from piolet.app.settings import Settings
+from piolet.app.user_shell import UserShell
 from piolet.base.ids import now_ms
 from piolet.harness.drive import RunResult
-from piolet.harness.errors import HarnessBusy
+from piolet.harness.errors import HarnessBusy, UnknownTarget
+from piolet.harness.events import SessionInfoChanged
 from piolet.harness.harness import AgentHarness
+from piolet.harness.messages import BashExecutionMessage
+from piolet.harness.session.copying import fork_points
 from piolet.harness.session.entries import Header
 from piolet.harness.session.session import Session
+from piolet.harness.stats import SessionStats
 from piolet.llm.credentials.errors import MissingCredentials
-from piolet.llm.messages import AssistantMessage, BaseMessage, TextContent, ThinkingLevel, UserMessage
+from piolet.llm.messages import AssistantMessage, BaseMessage, TextContent, ThinkingLevel, UserMessage, text_of
 from piolet.llm.model import Model, ModelCost
 from piolet.llm.patterns import ScopedModel
 from piolet.llm.provider_table import BUILTIN_PROVIDERS
+from piolet.llm.thinking import supported_levels
 
 Behavior: TypeAlias = Literal["steer", "follow_up"]
 Disposition: TypeAlias = Literal["started", "queued", "handled"]
@@ -37,6 +46,8 @@ class AgentSession:
         self.services = services
         self.harness = harness
         self.scope = scope
+        self.auto_compaction = services.settings.compaction.enabled
+        self._shell = UserShell(services)
 
     # ---- what it is
 
@@ -58,12 +69,33 @@ class AgentSession:
         return self.harness.thinking_level
 
     @property
+    def thinking_levels(self) -> list[ThinkingLevel]:
+        """The levels that the model has."""
+        return supported_levels(self.harness.model)
+
+    @property
     def is_streaming(self) -> bool:
         return self.harness.operation == "a run"
+
+    @property
+    def pending_messages(self) -> int:
+        """How many messages wait in the queues."""
+        return len(self.harness.agent.steering) + len(self.harness.agent.follow_ups)
 
     def was_dropped(self, message: AssistantMessage) -> bool:
         """Whether `message` is no longer in the context: it failed in a way that recovery took over."""
         return message not in self.harness.agent.messages
+
+    def last_assistant_text(self) -> str | None:
+        """The text of the last answer; None if no answer has any. Aborted ones without content do not count."""
+        for message in reversed(self.harness.agent.messages):
+            if isinstance(message, AssistantMessage) and (message.content or message.stop_reason != "aborted"):
+                return message.text.strip() or None
+        return None
+
+    def fork_points(self) -> list[tuple[str, str]]:
+        """The user messages of the active branch, root first: entry id and text."""
+        return fork_points(self.session)
 
     # ---- prompts
 
@@ -72,33 +104,53 @@ class AgentSession:
         prompt: UserPrompt | str,
         *,
         behavior: Behavior | None = None,
-        on_accepted: Callable[[Disposition], None] | None = None,
+        on_accepted: Callable[[Disposition], Awaitable[None]] | None = None,
     ) -> RunResult | None:
         """Send a prompt as typed. Return what the run gave, or None if none was started for it.
 
-        While a run is under way `behavior` says how to queue it. `on_accepted` is called once, before the first event
+        While a run is under way `behavior` says how to queue it. `on_accepted` is awaited once, before the first event
         of the run. Raises `PromptRejected`.
         """
         if isinstance(prompt, str):
             prompt = UserPrompt(prompt)
-        accepted = on_accepted or (lambda disposition: None)
         if self.is_streaming:
             if behavior is None:
                 raise PromptRejected(BUSY)
-            await self.queue(prompt, behavior)
-            accepted("queued")
+            disposition = await self.queue(prompt, behavior)
+            if on_accepted:
+                await on_accepted(disposition)
             return None
         self._check_model()
-        accepted("started")
+        if on_accepted:
+            await on_accepted("started")
         try:
             return await self.harness.prompt(self._message(prompt))
         except HarnessBusy as error:
             raise PromptRejected(str(error)) from None
 
-    async def queue(self, prompt: UserPrompt, behavior: Behavior) -> None:
+    async def queue(self, prompt: UserPrompt, behavior: Behavior) -> Disposition:
         """Put a prompt into the steering or the follow-up queue."""
         message = self._message(prompt)
         await (self.harness.steer(message) if behavior == "steer" else self.harness.follow_up(message))
+        return "queued"
+
+    async def clear_queue(self) -> tuple[list[str], list[str]]:
+        """Empty both queues and return the texts that were in them."""
+        cleared = await self.harness.clear_queue()
+        steering, follow_up = (
+            [text_of(getattr(message, "content", "")) for message in messages]
+            for messages in (cleared.steering, cleared.follow_up)
+        )
+        return steering, follow_up
+
+    def set_queue_mode(self, queue: Literal["steering", "follow_up"], mode: QueueMode) -> None:
+        """Deliver a queue whole or one message a turn; saved in the user's settings. Raises `SettingsError`."""
+        if queue == "steering":
+            self.harness.agent.steering.mode = mode
+            self.services.files.set(Settings.steering_mode, mode)
+        else:
+            self.harness.agent.follow_ups.mode = mode
+            self.services.files.set(Settings.follow_up_mode, mode)
 
     def _message(self, prompt: UserPrompt) -> BaseMessage:
         return UserMessage([TextContent(prompt.text), *prompt.images], now_ms())
@@ -111,10 +163,78 @@ class AgentSession:
             builtin = BUILTIN_PROVIDERS.get(model.provider)
             raise PromptRejected(str(MissingCredentials(model.provider, builtin.key_env if builtin else ())))
 
-    # ---- ending
+    # ---- model and thinking
+
+    async def set_model(self, provider: str, model_id: str) -> Model:
+        """Use another model. Raises `UnknownTarget` if there is none with credentials."""
+        models = self.services.models
+        model = models.find(provider, model_id) if models.has_configured_auth(provider) else None
+        if model is None:
+            raise UnknownTarget(f"Model not found: {provider}/{model_id}")
+        await self.harness.set_model(model)
+        return model
+
+    async def cycle_model(self, step: int = 1) -> Model | None:
+        """Use the next model of the scope, or of all that have credentials; None if there is no other."""
+        scoped = self.scope or [ScopedModel(model) for model in self.services.models.get_available()]
+        if len(scoped) < 2:
+            return None
+        keys = [one.model.key for one in scoped]
+        place = keys.index(self.harness.model.key) if self.harness.model.key in keys else -step
+        chosen = scoped[(place + step) % len(scoped)]
+        await self.harness.set_model(chosen.model, "cycle")
+        if chosen.thinking is not None:
+            await self.harness.set_thinking_level(chosen.thinking)
+        return chosen.model
+
+    async def cycle_thinking_level(self, step: int = 1) -> ThinkingLevel | None:
+        """Use the next level that the model has; None if it has but one."""
+        levels = self.thinking_levels
+        if len(levels) < 2:
+            return None
+        level = levels[(levels.index(self.thinking_level) + step) % len(levels)]
+        await self.harness.set_thinking_level(level)
+        return level
+
+    @property
+    def auto_retry(self) -> bool:
+        return self.harness.retry.enabled
+
+    @auto_retry.setter
+    def auto_retry(self, enabled: bool) -> None:
+        self.harness.retry = replace(self.harness.retry, enabled=enabled)
+
+    # ---- the user's own commands
+
+    async def bash(
+        self, command: str, *, exclude: bool = False, on_output: Callable[[str], Awaitable[None]] | None = None
+    ) -> BashExecutionMessage:
+        """Run a command of the user (``!``) in the environment, beside any run, and put it into the session.
+
+        `exclude` keeps it from the model (``!!``). Raises `PromptRejected` if it cannot be started or one is running.
+        """
+        done = await self._shell.run(command, exclude=exclude, on_output=on_output)
+        await self.harness.append(done, when="idle")
+        return done
+
+    def abort_bash(self) -> None:
+        """Kill the user's command that is running, if any."""
+        self._shell.abort()
+
+    # ---- the session
+
+    async def set_name(self, name: str) -> None:
+        """Name the session; an empty name clears."""
+        self.session.append_session_info(name)
+        await self.harness.publish(SessionInfoChanged(self.session.name))
+
+    def stats(self) -> SessionStats:
+        """Return what the session has used, over all branches, and how full the window is."""
+        return SessionStats(self.session.id, self.session.path, self.session.totals(), None)
 
     async def dispose(self) -> None:
         """Stop what is under way and close the session."""
+        self._shell.abort()
         await self.harness.close()
 
 

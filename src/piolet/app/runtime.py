@@ -21,7 +21,7 @@ from piolet.harness.events import HarnessEvent
 from piolet.harness.harness import AgentHarness
 from piolet.harness.hooks import HookFailure, Hooks
 from piolet.harness.retry import RetryPolicy
-from piolet.harness.session.copying import fork_from
+from piolet.harness.session.copying import clone, fork, fork_from
 from piolet.harness.session.session import Session
 from piolet.harness.tools.options import ImageSettings, ToolOptions
 from piolet.harness.tools.registry import built_in_tools
@@ -63,6 +63,47 @@ class Runtime:
         """Call `listener` with the events of whatever session is open; return a function that ends it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    # ---- replacing the session
+
+    async def new_session(self, parent_session: str | None = None) -> bool:
+        """Open a new session in this folder; False if a handler refused."""
+        place = self.services.sessions
+        in_memory = self.session.session.path is None
+        await self._replace(
+            lambda: (
+                Session.in_memory(place.cwd)
+                if in_memory
+                else Session.create(place.cwd, place.folder, parent_session=parent_session)
+            )
+        )
+        return True
+
+    async def switch_session(self, path: str) -> bool:
+        """Open the session file at `path` (a missing one becomes a new session there); False if a handler refused."""
+        await self._replace(lambda: Session.open(path))
+        return True
+
+    async def fork(self, entry_id: str) -> str | None:
+        """Open a copy of the branch up to before a user message, and return its text; None if a handler refused.
+
+        Raises `SessionError` if the entry is no user message or nothing is saved yet.
+        """
+        forked, text = fork(self.session.session, entry_id)
+        await self._replace(lambda: forked)
+        return text
+
+    async def clone(self) -> bool:
+        """Open a copy of the active branch; False if a handler refused. Raises `SessionError`."""
+        cloned = clone(self.session.session)
+        await self._replace(lambda: cloned)
+        return True
+
+    async def _replace(self, make: Callable[[], Session]) -> None:
+        """Open another session: make it first, so that a failure leaves the old one, then dispose of that and build."""
+        session = make()
+        await self.session.dispose()
+        await self._bind(session)
 
     def interrupt(self) -> None:
         """Ask what is under way to stop; do not wait."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from piolet.agent.events import (
     AgentEnd,
     AgentStart,
@@ -19,6 +21,7 @@ from piolet.agent.events import (
     TurnStart,
 )
 from piolet.agent.tools import ToolResult
+from piolet.base.json import encode
 from piolet.harness.events import (
     AgentSettled,
     AutoRetryEnd,
@@ -34,6 +37,9 @@ from piolet.harness.events import (
     SummarizationRetryScheduled,
     ThinkingLevelSelect,
 )
+from piolet.harness.session.session import Session
+from piolet.harness.session.tree import TreeNode
+from piolet.harness.stats import SessionStats
 from piolet.llm.messages import BaseMessage, text_of
 
 
@@ -147,6 +153,61 @@ def compaction_result(result: CompactionResult) -> dict[str, Any]:
     if result.details is not None:
         fields["details"] = result.details
     return fields
+
+
+def session_stats(stats: SessionStats) -> dict[str, Any]:
+    """Return the statistics of a session as their record."""
+    totals = stats.totals
+    record: dict[str, Any] = {
+        "sessionFile": _or_gone(stats.path),
+        "sessionId": stats.id,
+        "userMessages": totals.user_messages,
+        "assistantMessages": totals.assistant_messages,
+        "toolCalls": totals.tool_calls,
+        "toolResults": totals.tool_results,
+        "totalMessages": totals.messages,
+        "tokens": {
+            "input": totals.input,
+            "output": totals.output,
+            "cacheRead": totals.cache_read,
+            "cacheWrite": totals.cache_write,
+            "total": totals.tokens,
+        },
+        "cost": totals.cost,
+    }
+    if stats.context is not None:
+        record["contextUsage"] = {
+            "tokens": stats.context.tokens,
+            "contextWindow": stats.context.window,
+            "percent": stats.context.percent,
+        }
+    return {key: value for key, value in record.items() if value is not _GONE}
+
+
+def tree_nodes(session: Session) -> msgspec.Raw:
+    """Return the whole tree as JSON: ``[{entry, children, label?, labelTimestamp?}]``.
+
+    Entries are their lines as stored. Written without recursion, since a chain may be 100,000 deep.
+    """
+    parts: list[bytes] = [b"["]
+    stack: list[tuple[TreeNode | bytes, bool]] = [(b"]", False)]
+    stack += _in_order(session.tree())
+    while stack:
+        node, follows = stack.pop()
+        if isinstance(node, bytes):
+            parts.append(node)
+            continue
+        parts += [b"," if follows else b"", b'{"entry":', session.line(node.head), b',"children":[']
+        label = {"label": node.label, "labelTimestamp": node.label_timestamp}
+        known = encode({key: value for key, value in label.items() if value is not None})
+        stack.append((b"]" + (b"," + known[1:] if known != b"{}" else b"}"), False))
+        stack += _in_order(node.children)
+    return msgspec.Raw(b"".join(parts))
+
+
+def _in_order(nodes: Sequence[TreeNode]) -> list[tuple[TreeNode | bytes, bool]]:
+    """Nodes for the top of a stack, the first on top, each with whether another stands before it."""
+    return [(node, place > 0) for place, node in reversed(list(enumerate(nodes)))]
 
 
 def _texts(messages: Sequence[BaseMessage]) -> list[str]:

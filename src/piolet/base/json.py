@@ -25,6 +25,8 @@ class RawJson(Protocol):
 
 
 def _unwrap(value: Any) -> Any:
+    if isinstance(value, msgspec.Raw):
+        return loads(bytes(value))
     if isinstance(value, RawJson):
         return value.raw
     raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -126,6 +126,10 @@ async def _run(mode: Mode, options: RuntimeOptions, services: Services, prompts:
             from piolet.modes.print import run_print
 
             return await run_print(runtime, prompts)
+        case "rpc":
+            from piolet.modes.rpc.mode import run_rpc
+
+            return await run_rpc(runtime)
         case _:
             await runtime.dispose()
             raise StartError(f"The {mode} mode is not in this version; use -p or --mode json")

@@ -11,8 +11,9 @@ import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -30,9 +31,6 @@ from piolet.llm.models_file import ModelsFile
 from piolet.llm.provider_config import ProviderConfig, apply, check
 from piolet.llm.provider_table import BUILTIN_PROVIDERS
 from piolet.llm.stream import AssistantStream, StreamFunction
-
-if TYPE_CHECKING:
-    from piolet.llm.pool import HttpPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class Models:
         self._file = None if models_file is None else ModelsFile(models_file)
         self._environ: Mapping[str, str] = os.environ if environ is None else environ
         self._proxy = proxy
-        self._pool: HttpPool | None = None
+        self._pool: Any = None
         self._registered: dict[str, _Registration] = {}
         self._runtime_keys: dict[str, str] = {}
         self._command_results: dict[str, str] = {}
@@ -133,13 +131,6 @@ class Models:
         """The models of the providers that have credentials."""
         usable = (provider for provider in self.providers() if self.has_configured_auth(provider))
         return [model for provider in usable for model in self.provider_models(provider)]
-
-    def start_default(self) -> Model | None:
-        """The model to start with when nobody named one: the default of the first provider with credentials."""
-        for builtin in BUILTIN_PROVIDERS.values():
-            if self.has_configured_auth(builtin.id) and (model := self.find(builtin.id, builtin.default_model)):
-                return model
-        return next(iter(self.get_available()), None)
 
     # -------------------------------------------------------------------------------------------------- changing
 
@@ -265,12 +256,11 @@ class Models:
         options = replace(options, api_key=auth.api_key, headers=headers, env={**auth.env, **options.env})
         if send is not None:
             return send(model, context, options)
-        from piolet.llm.pool import HttpPool
-        from piolet.llm.transport import run_request
-
+        transport = import_module("piolet.llm.transport")
         if self._pool is None:
-            self._pool = HttpPool(self._proxy)
-        return run_request(model, context, options, self._pool)
+            self._pool = import_module("piolet.llm.pool").HttpPool(self._proxy)
+        stream: AssistantStream = transport.run_request(model, context, options, self._pool)
+        return stream
 
     def _auth(self, provider: str, key: str | None = None) -> ProviderAuth:
         return ProviderAuth(

@@ -15,19 +15,21 @@ from types import FrameType
 
 
 class Signals:
-    """Listens while it is entered. `interrupt` runs in the event loop at the first SIGINT.
-
-    `exit_code` is None until a signal came. The task that enters is cancelled by SIGTERM and SIGHUP.
+    """Listens while it is entered. `interrupt` runs in the event loop at the first SIGINT, `terminate` at SIGTERM and
+    SIGHUP; by default that cancels the task that entered. `exit_code` is None until a signal came.
     """
 
-    def __init__(self, interrupt: Callable[[], object]) -> None:
+    def __init__(self, interrupt: Callable[[], object], terminate: Callable[[], object] | None = None) -> None:
         self.exit_code: int | None = None
         self._interrupt = interrupt
+        self._terminate = terminate
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Signals:
         self._loop = asyncio.get_running_loop()
-        self._task = asyncio.current_task()
+        task = asyncio.current_task()
+        if self._terminate is None and task is not None:
+            self._terminate = task.cancel
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self._before[number] = signal.signal(number, self._on_signal)
         return self
@@ -45,11 +47,7 @@ class Signals:
             self._loop.call_soon_threadsafe(self._interrupt)
         else:
             _kill_children()
-            self._loop.call_soon_threadsafe(self._cancel)
-
-    def _cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+            self._loop.call_soon_threadsafe(self._terminate or self._interrupt)
 
 
 def _kill_children() -> None:

@@ -54,10 +54,12 @@ async def run_shell_command(
     timeout: float | None = None,
     signal: AbortSignal | None = None,
     on_progress: Callable[[ShellProgress], None] | None = None,
+    on_text: Callable[[str], None] | None = None,
 ) -> ShellOutcome:
     """Run `command` in a shell and return how it ended, whatever its exit code.
 
     `on_progress` hears of the first output at once, then at most every 100 ms, and of the last state if that is new.
+    `on_text` hears every piece of output as it comes.
     `ToolError` if the shell or the folder is missing, or the system refuses to start it.
     """
     folder = environment.cwd if cwd is None else cwd
@@ -66,7 +68,7 @@ async def run_shell_command(
         raise ToolError(f"Working directory does not exist: {folder}\nCannot execute bash commands.")
     if "\0" in command:
         raise ToolError("A shell command cannot contain a NUL character.")
-    output = _Output(environment, on_progress)
+    output = _Output(environment, on_progress, on_text)
     started = time.monotonic()
     try:
         shell = await environment.shell(shell_path)
@@ -91,10 +93,16 @@ async def run_shell_command(
 class _Output:
     """Everything that one command writes."""
 
-    def __init__(self, environment: Environment, on_progress: Callable[[ShellProgress], None] | None) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        on_progress: Callable[[ShellProgress], None] | None,
+        on_text: Callable[[str], None] | None,
+    ) -> None:
         self.edges = _Edges()
         self._environment = environment
         self._on_progress = on_progress
+        self._on_text = on_text
         self._streams = {"stdout": TerminalText(), "stderr": TerminalText()}
         self._tail = TailBuffer()
         self._raw = bytearray()
@@ -130,6 +138,8 @@ class _Output:
         if text:
             self._tail.append(text)
             self.edges.append(text)
+            if self._on_text is not None:
+                self._on_text(text)
             self._unreported = True
 
     async def _save(self, *, at_end: bool = False) -> None:
