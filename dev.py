@@ -39,9 +39,10 @@ def say(text: str) -> None:
     print(f"dev.py: {text}", flush=True)
 
 
-def run(*argv: object, cwd: Path = ROOT, env: dict[str, str] | None = None) -> int:
+def run(*argv: object, cwd: Path | str = ROOT, env: dict[str, str] | None = None, stdin: int | None = None) -> int:
     """Run a command of the environment and return its exit code."""
-    return subprocess.run([str(arg) for arg in argv], cwd=cwd, env=env or environment(), check=False).returncode
+    command = [str(arg) for arg in argv]
+    return subprocess.run(command, cwd=cwd, env=env or environment(), stdin=stdin, check=False).returncode
 
 
 def environment() -> dict[str, str]:
@@ -96,18 +97,20 @@ def install(pip: list[str], *what: object) -> None:
 
 def demo() -> int:
     with tempfile.TemporaryDirectory(prefix="piolet-demo-") as folder:
-        project = Path(folder) / "sample-project"
+        original, project = Path(folder) / "original", Path(folder) / "sample-project"
+        shutil.copytree(SAMPLE, original)
         shutil.copytree(SAMPLE, project)
         env = environment() | {"PI_CODING_AGENT_DIR": str(Path(folder) / "agent"), "PYTHONDONTWRITEBYTECODE": "1"}
         say(f"a copy of {SAMPLE.relative_to(ROOT)} is in {project}; its test fails:")
         if run("python", "-m", "unittest", "-q", cwd=project, env=env) == 0:
             sys.exit("dev.py: the test of the sample project should fail before the demo")
         say(f'piolet -p --model demo/scripted "{SAMPLE_PROMPT}"')
-        code = run("piolet", "-p", "--model", "demo/scripted", SAMPLE_PROMPT, cwd=project, env=env)
+        command = ("piolet", "-p", "--model", "demo/scripted", SAMPLE_PROMPT)
+        code = run(*command, cwd=project, env=env, stdin=subprocess.DEVNULL)
         if code:
             return code
         say("what it changed:")
-        run("git", "--no-pager", "diff", "--no-index", "--no-prefix", "--", SAMPLE, project)
+        run("git", "--no-pager", "diff", "--no-index", "--no-prefix", original.name, project.name, cwd=folder)
         say("the test afterwards:")
         code = run("python", "-m", "unittest", "-q", cwd=project, env=env)
     say(f"for a model of your own, in any folder: {VENV / 'bin' / 'piolet'} --model PROVIDER/MODEL (see README.md)")
