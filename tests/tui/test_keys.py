@@ -163,10 +163,11 @@ def test_no_input_breaks_the_decoder(data: bytes) -> None:
 def test_names_are_equal_whatever_the_order_of_modifiers() -> None:
     assert normalize("shift+ctrl+p") == normalize("ctrl+shift+p") == "ctrl+shift+p"
     assert [normalize(n) for n in ("+", "ctrl++", "a", "pageUp")] == ["+", "ctrl++", "a", "pageUp"]
+    assert [normalize(n) for n in ("esc", "shift+return")] == ["escape", "shift+enter"]
 
 
 def test_names_have_a_form() -> None:
-    assert all(map(valid, ["a", "ctrl+-", "ctrl++", "+", "shift+ctrl+up", "super+alt+f12", "pageUp", "ctrl+]"]))
+    assert all(map(valid, ["a", "ctrl+-", "ctrl++", "+", "shift+ctrl+up", "super+alt+f12", "pageUp", "ctrl+]", "esc"]))
     assert not any(map(valid, ["", "CTRL+Q", "notakey+++", "ctrl+", "ctrl+ctrl+a", "hyper+a", "Up", "ctrl+nokey", "A"]))
 
 

@@ -21,6 +21,7 @@ NAMED_KEYS = frozenset(
     + ["backspace", "enter", "tab", "escape", "space"]
     + [f"f{number}" for number in range(1, 36)]
 )
+ALIASES = {"esc": "escape", "return": "enter"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,11 @@ TerminalInput: TypeAlias = Key | Paste | Report
 
 
 def normalize(name: str) -> str:
-    """Return `name` with its modifiers in the canonical order, so that two spellings of one key are equal."""
-    if "+" not in name[:-1]:
-        return name
+    """Return `name` with its modifiers in the canonical order, so that all spellings of one key are equal."""
     head, _, key = name[:-1].rpartition("+")
-    key += name[-1]
+    key += name[-1:]
     modifiers = head.split("+")
-    return "+".join([m for m in MODIFIERS if m in modifiers] + [key])
+    return "+".join([m for m in MODIFIERS if m in modifiers] + [ALIASES.get(key, key)])
 
 
 def valid(name: str) -> bool:
@@ -66,7 +65,7 @@ def valid(name: str) -> bool:
     modifiers = head.split("+") if head else []
     if len(set(modifiers)) != len(modifiers) or not set(modifiers) <= set(MODIFIERS):
         return False
-    return key in NAMED_KEYS or (len(key) == 1 and "!" <= key <= "~" and not key.isupper())
+    return key in NAMED_KEYS or key in ALIASES or (len(key) == 1 and "!" <= key <= "~" and not key.isupper())
 
 
 def press(name: str) -> Key:
