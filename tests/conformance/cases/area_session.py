@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +19,7 @@ from piolet.harness.session.naming import folder_name, is_session_id
 from piolet.harness.session.session import Session
 from piolet.llm.messages import UserMessage, text_of
 from tests.conformance.outcome import Skip, equal
+from tests.harness.session.writer import start_writer
 
 _FUNCTIONS: dict[str, Callable[[str], object]] = {
     "session_dir_name": folder_name,
@@ -158,11 +157,7 @@ def _check_writers(case: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.jsonl"
         before = _write_session(path, case["setup"]["session_file"], folder)
-        command = [sys.executable, "-m", "tests.harness.session.writer", str(path), str(count)]
-        writers = [
-            subprocess.Popen([*command, f"writer{number}"], stdout=subprocess.PIPE, text=True)
-            for number in range(case["input"]["processes"])
-        ]
+        writers = [start_writer(path, count, f"writer{number}") for number in range(case["input"]["processes"])]
         told = [(writer.communicate()[0].split(), writer.returncode) for writer in writers]
         assert path.read_bytes().startswith(before)
         session = Session.open(str(path))
