@@ -17,8 +17,8 @@ ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "x
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
-class Record(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Base of all records that reach files or the wire."""
+class Record(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of all records that reach files or the wire. They hold no cycles, so the collector need not walk them."""
 
 
 # ---------------------------------------------------------------------------------------------------- content blocks

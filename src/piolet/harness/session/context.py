@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -25,13 +25,8 @@ from piolet.harness.session.entries import (
     Replacement,
     StoredMessage,
 )
-from piolet.harness.session.index import Head, Index
+from piolet.harness.session.index import Head, Index, ModelRef
 from piolet.llm.messages import AssistantMessage, TextContent, ToolResultMessage, UserMessage
-
-
-class ModelRef(NamedTuple):
-    provider: str
-    model_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +71,7 @@ def select(path: Sequence[Head]) -> Selection:
         if head.level is not None:
             level = head.level
         if head.model is not None:
-            model = ModelRef(head.provider or "", head.model)
+            model = head.model
         if head.type == "compaction":
             cut = place
     if cut < 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from sys import intern
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -18,26 +18,27 @@ from piolet.harness.session.reading import OTHER_NAMES, read_header
 from piolet.harness.session.skim import AssistantSkim, Skim, ToolResultSkim, skim
 from piolet.harness.session.storage import Line
 from piolet.harness.session.totals import Totals
-from piolet.llm.messages import Usage
+
+
+class ModelRef(NamedTuple):
+    provider: str
+    model_id: str
 
 
 class Head(Struct, frozen=True, gc=False):
-    """What is known of an entry without its body. `position` and `length` lead its storage to the line.
+    """What is known of an entry without its body; `position` leads its storage to the line.
 
-    `link`: the target of a label or context edit, the first kept entry of a compaction. `provider` and `model`: the
-    model in use from here on; `level`: the thinking level likewise.
+    `link`: the target of a label or context edit, the first kept entry of a compaction. `model`, `level`: the model
+    and thinking level in use from here on.
     """
 
     position: int
-    length: int
     type: str
     id: str
     parent_id: str | None
-    timestamp: str | None
     role: str | None = None
     link: str | None = None
-    provider: str | None = None
-    model: str | None = None
+    model: ModelRef | None = None
     level: str | None = None
 
 
@@ -72,32 +73,32 @@ class Index:
         self.name: str | None = None
         self.totals = Totals()
         self.problems: list[Problem] = []
-        self.line_numbers: list[int] = []  # of `heads`
+        self._models: dict[ModelRef, ModelRef] = {}
         self._lines = 0
 
     def add_all(self, lines: Iterable[Line]) -> bool:
         """Take in lines, in the order of the file. Returns False, and stops, if the first value is no header."""
-        for position, data in lines:
+        for position, text in lines:
             self._lines += 1
             try:
-                facts = skim(data)
+                facts = skim(text)
             except TypeError as error:
                 if self.header is None:
                     return False
                 self._set_aside("not-an-entry", str(error))
                 continue
             except ValueError as error:
-                if data.strip():
+                if bytes(text).strip():
                     self._set_aside("malformed", str(error))
                 continue
             if self.header is None:
-                self.header = read_header(loads(data))
+                self.header = read_header(loads(bytes(text)))
                 if self.header is None:
                     return False
             elif facts.type == "session":
                 continue
             elif facts.id:
-                self._add(position, len(data), facts)
+                self._add(position, facts)
             else:
                 self._set_aside("no-id", f"an entry of type {facts.type!r} without id")
         return True
@@ -106,7 +107,7 @@ class Index:
         """Take in decoded entries; positions mean nothing then."""
         for entry in entries:
             self._lines += 1
-            self._add(0, 0, skim(encode(entry)))
+            self._add(0, skim(encode(entry)))
 
     def mark_torn(self) -> None:
         """Tell that the last line had no line feed: if it was set aside, it is torn and not damaged."""
@@ -127,64 +128,54 @@ class Index:
     def _set_aside(self, kind: ProblemKind, text: str) -> None:
         self.problems.append(Problem(kind, self._lines, text))
 
-    def _add(self, position: int, length: int, facts: Skim) -> None:
-        kind = intern(OTHER_NAMES.get(facts.type, facts.type))
-        role = provider = model = level = None
+    def _add(self, position: int, facts: Skim) -> None:
+        kind = facts.type
+        role = model = level = None
         link = facts.target_id
-        match kind:
-            case "message":
-                role = facts.role
-                provider, model = self._count_message(facts)
-            case "model_change" if facts.model_id:
-                provider, model = facts.provider or "", facts.model_id
-            case "thinking_level_change":
-                level = facts.thinking_level
-            case "compaction":
-                link = facts.first_kept_entry_id
-            case "session_info":
-                self.name = (facts.name or "").strip() or None
-            case "label" if link:
-                self.labels.pop(link, None) if not facts.label else self._set_label(link, facts)
-        if facts.usage is not None and kind in ("compaction", "branch_summary", "usage"):
-            self.totals.add(facts.usage)
-        parent = self.by_id.get(facts.parent_id) if facts.parent_id else None
-        head = Head(
-            position,
-            length,
-            kind,
-            facts.id,
-            parent.id if parent is not None else facts.parent_id,
-            facts.timestamp,
-            role,
-            link,
-            provider and intern(provider),
-            model and intern(model),
-            level and intern(level),
-        )
+        if kind == "message":
+            role, model = facts.role, self._count_message(facts)
+        else:
+            kind = intern(OTHER_NAMES.get(kind, kind))
+            match kind:
+                case "model_change" if facts.model_id:
+                    model = self._model(facts.provider or "", facts.model_id)
+                case "thinking_level_change":
+                    level = facts.thinking_level
+                case "compaction":
+                    link = facts.first_kept_entry_id
+                case "session_info":
+                    self.name = (facts.name or "").strip() or None
+                case "label" if link and facts.label:
+                    self.labels[link] = Label(facts.label, facts.timestamp)
+                case "label" if link:
+                    self.labels.pop(link, None)
+            if facts.usage is not None and kind in ("compaction", "branch_summary", "usage"):
+                self.totals.add(facts.usage)
+        parent_id = facts.parent_id
+        if parent_id is not None and (parent := self.by_id.get(parent_id)) is not None:
+            parent_id = parent.id  # one string for both
+        head = Head(position, kind, facts.id, parent_id, role, link, model, level)
         self.heads.append(head)
-        self.line_numbers.append(self._lines)
-        self.by_id[head.id] = head
+        self.by_id[facts.id] = head
 
-    def _set_label(self, target: str, facts: Skim) -> None:
-        assert facts.label
-        self.labels[target] = Label(facts.label, facts.timestamp)
+    def _model(self, provider: str, model_id: str) -> ModelRef:
+        model = ModelRef(provider, model_id)
+        return self._models.setdefault(model, model)
 
-    def _count_message(self, facts: Skim) -> tuple[str | None, str | None]:
-        totals = self.totals
-        usage: Usage | None = None
+    def _count_message(self, facts: Skim) -> ModelRef | None:
+        """Add a message to the totals; return the model that it makes the one in use."""
+        totals, message = self.totals, facts.message
         totals.messages += 1
-        model: tuple[str | None, str | None] = (None, None)
-        match facts.message:
-            case AssistantSkim() as message:
-                totals.assistant_messages += 1
-                totals.tool_calls += sum(block.type == "toolCall" for block in message.content)
-                usage = message.usage
-                model = (message.provider, message.model) if message.model else (None, None)
-            case ToolResultSkim() as message:
-                totals.tool_results += 1
-                usage = message.usage
-            case _:
-                totals.user_messages += facts.role == "user"
-        if usage is not None:
-            totals.add(usage)
-        return model
+        if isinstance(message, AssistantSkim):
+            totals.assistant_messages += 1
+            totals.tool_calls += sum(block.type == "toolCall" for block in message.content)
+        elif isinstance(message, ToolResultSkim):
+            totals.tool_results += 1
+        else:
+            totals.user_messages += facts.role == "user"
+            return None
+        if message.usage is not None:
+            totals.add(message.usage)
+        if isinstance(message, AssistantSkim) and message.model:
+            return self._model(message.provider, message.model)
+        return None

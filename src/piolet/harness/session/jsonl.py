@@ -14,9 +14,9 @@ from typing import Any, Literal
 from piolet.base.json import loads
 from piolet.base.locks import exclusive
 from piolet.harness.session.descriptors import Descriptors
-from piolet.harness.session.storage import Change, Line, MemoryStorage
+from piolet.harness.session.storage import Change, Line, MemoryStorage, Text
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 _TAIL = 64  # bytes that are compared to notice that a file was changed in place
 _descriptors = Descriptors(limit=64)
@@ -48,11 +48,26 @@ class JsonlStorage:
             if self._end:
                 self._tail = os.pread(fd, min(_TAIL, self._end), max(0, self._end - _TAIL))
 
-    def read(self, position: int, length: int) -> bytes:
+    def read(self, positions: Iterable[int]) -> Iterator[Text]:
         if self._draft is not None:
-            return self._draft.read(position, length)
+            yield from self._draft.read(positions)
+            return
+        buffer = _Buffer()
+        start = end = 0  # what of the file is in the buffer
         with _descriptors.use(self, self._open) as fd:
-            return os.pread(fd, length, position)
+            for position in positions:
+                if not start <= position < end:
+                    start = end = position
+                while (stop := buffer.find_line_end(position - start, end - start)) < 0:
+                    if position > start:  # the line goes on: let it begin the buffer
+                        buffer.keep(position - start, end - start)
+                        start = position
+                    got = buffer.fill(fd, end, keep=end - start)
+                    end += got
+                    if not got:
+                        stop = end - start  # a last line without end
+                        break
+                yield buffer.view[position - start : stop]
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[Change]:
@@ -125,24 +140,22 @@ class JsonlStorage:
         return fd
 
     def _read_lines(self, fd: int, torn: bool) -> Iterator[Line]:
-        parts: list[bytes] = []  # of a line that goes on in the next chunk
-        offset = self._end
-        while chunk := os.pread(fd, _CHUNK, offset):
-            if offset == 0 and chunk.startswith(_BOM):
-                chunk, offset, self._end = chunk[len(_BOM) :], len(_BOM), len(_BOM)
-            offset += len(chunk)
-            first, *others = chunk.split(b"\n")
-            parts.append(first)
-            for piece in others:
-                data = b"".join(parts)
-                position, self._end = self._end, self._end + len(data) + 1
-                yield Line(position, data)
-                parts = [piece]
-        rest = b"".join(parts)
-        self.torn = bool(rest) and not torn
+        buffer = _Buffer()
+        rest = 0  # bytes of a line whose end is not in the buffer yet
+        while got := buffer.fill(fd, self._end + rest, keep=rest):
+            start, end = 0, rest + got
+            if self._end == 0 and buffer.view[:3] == _BOM:
+                start = self._end = len(_BOM)
+            while (stop := buffer.find_line_end(start, end)) >= 0:
+                position, self._end = self._end, self._end + stop + 1 - start
+                yield Line(position, buffer.view[start:stop])
+                start = stop + 1
+            rest = end - start
+            buffer.keep(start, end)
+        self.torn = rest > 0 and not torn
         if rest and torn:
-            yield Line(self._end, rest)
-            self._end += len(rest)
+            position, self._end = self._end, self._end + rest
+            yield Line(position, buffer.view[:rest])
 
     def _look(self, fd: int) -> Change | Literal["deleted"]:
         status = os.fstat(fd)
@@ -163,13 +176,36 @@ class JsonlStorage:
             self._identity = create_file(self.path, _chunks(fd))
 
 
+class _Buffer:
+    """Memory that is filled from a file again and again, and grows with the longest line."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray(_CHUNK)
+        self.view = memoryview(self._bytes)
+
+    def fill(self, fd: int, offset: int, *, keep: int) -> int:
+        """Read from `offset` of the file behind the first `keep` bytes, which stay; return how many bytes came."""
+        if keep == len(self._bytes):
+            self._bytes = self._bytes + bytes(keep)
+            self.view = memoryview(self._bytes)
+        return os.preadv(fd, [self.view[keep:]], offset)
+
+    def keep(self, start: int, end: int) -> None:
+        """Move these bytes to the beginning."""
+        self.view[: end - start] = self.view[start:end]
+
+    def find_line_end(self, start: int, end: int) -> int:
+        return self._bytes.find(b"\n", start, end)
+
+
 def parsed_lines(path: str) -> Iterator[tuple[bytes, Any]]:
     """Give each line of a file that is valid JSON, and its value. Other lines are passed over."""
     storage = JsonlStorage(path, read_only=True)
     try:
         for line in storage.lines(torn=True):
             with contextlib.suppress(ValueError):
-                yield line.data, loads(line.data)
+                text = bytes(line.text)
+                yield text, loads(text)
     finally:
         storage.close()
 

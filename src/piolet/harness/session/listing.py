@@ -16,6 +16,7 @@ from piolet.base.json import loads
 from piolet.harness.session.entries import Header
 from piolet.harness.session.jsonl import JsonlStorage
 from piolet.harness.session.reading import OTHER_NAMES, read_header
+from piolet.harness.session.storage import Text
 
 NO_MESSAGES = "(no messages)"
 
@@ -55,7 +56,7 @@ def read_info(path: str) -> SessionInfo | None:
     glance = _Glance()
     try:
         for line in storage.lines(torn=True):
-            if not glance.take_in(line.data):
+            if not glance.take_in(line.text):
                 return None
         mtime = os.stat(path).st_mtime_ns // 1_000_000
     except OSError:
@@ -119,20 +120,20 @@ class _Glance:
         self._name: str | None = None
         self._modified: int | None = None
 
-    def take_in(self, data: bytes) -> bool:
+    def take_in(self, text: Text) -> bool:
         """Take in one line; False if the file turns out to be no session."""
         try:
-            line = _decoder().decode(data)
+            line = _decoder().decode(text)
         except (msgspec.DecodeError, RecursionError):
             try:
-                value = loads(data)
+                value = loads(bytes(text))
             except ValueError:
                 return True
             if not isinstance(value, Mapping):
                 return self._header is not None
             line = _pick(value)
         if self._header is None:
-            self._header = read_header(loads(data))
+            self._header = read_header(loads(bytes(text)))
             return self._header is not None
         kind = OTHER_NAMES.get(line.type, line.type)
         if kind == "message":

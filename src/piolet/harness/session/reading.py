@@ -30,6 +30,7 @@ from piolet.harness.session.entries import (
     ThinkingLevelChangeEntry,
     UsageEntry,
 )
+from piolet.harness.session.storage import Text
 from piolet.llm.messages import NO_USAGE
 from piolet.llm.normalize import fit, normalize_blocks, normalize_content, normalize_usage
 
@@ -50,7 +51,7 @@ def _decoder() -> msgspec.json.Decoder[KnownEntry]:
     return msgspec.json.Decoder(KnownEntry)
 
 
-def read_entry(line: bytes, file_ms: int) -> Entry:
+def read_entry(line: Text, file_ms: int) -> Entry:
     """Return the entry of a line that holds a JSON object with an id.
 
     `file_ms` is the time of the file: it stands in for the time of an entry that has none.
@@ -58,7 +59,7 @@ def read_entry(line: bytes, file_ms: int) -> Entry:
     try:
         return _decoder().decode(line)
     except (msgspec.DecodeError, RecursionError):
-        return normalize_entry(loads(line), file_ms)
+        return normalize_entry(loads(bytes(line)), file_ms)
 
 
 def read_header(value: Any) -> Header | None:

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from sys import intern
 from types import EllipsisType, TracebackType
 from typing import Any
 
+from msgspec.structs import force_setattr
 from msgspec.structs import replace as with_fields
 
+from piolet.base.collector import collector_paused
 from piolet.base.files import make_private_folder
 from piolet.base.ids import entry_id, iso_time, now_ms
 from piolet.base.json import encode
@@ -25,7 +28,7 @@ from piolet.harness.messages import (
     CompactionSummaryMessage,
     CustomMessage,
 )
-from piolet.harness.session.context import SessionContext, assemble, select
+from piolet.harness.session.context import SessionContext, assemble, entry_ms, select
 from piolet.harness.session.entries import (
     VERSION,
     BranchSummaryEntry,
@@ -58,7 +61,7 @@ from piolet.harness.session.jsonl import JsonlStorage
 from piolet.harness.session.migration import migrate_file, migrated_text
 from piolet.harness.session.naming import file_name, session_id
 from piolet.harness.session.reading import read_entry
-from piolet.harness.session.storage import MemoryStorage, Storage
+from piolet.harness.session.storage import MemoryStorage, Storage, Text
 from piolet.harness.session.totals import Totals
 from piolet.harness.session.tree import TreeNode, build_tree
 from piolet.llm.messages import AssistantMessage, TextContent, ToolResultMessage, Usage, UserBlock
@@ -82,7 +85,6 @@ class Session:
         self._file_ms = file_ms
         self._read_only = read_only
         self._leaf = index.heads[-1].id if index.heads else None
-        self._entries: dict[int, Entry] = {}  # decoded ones that are likely to be asked for again, by position
 
     # ------------------------------------------------------------------------------------------------------- making
 
@@ -243,7 +245,7 @@ class Session:
     @property
     def entries(self) -> list[Entry]:
         """All entries, decoded, in the order of the file."""
-        return [self.entry(head) for head in self._index.heads]
+        return self.decode(self._index.heads)
 
     @property
     def labels(self) -> Mapping[str, Label]:
@@ -278,14 +280,44 @@ class Session:
 
     def entry(self, head: Head) -> Entry:
         """Return the entry of a head."""
-        entry = self._entries.get(head.position)
-        if entry is None:
-            entry = read_entry(self.line(head), self._file_ms)
-        return self._with_tool_name(entry)
+        return self.decode([head])[0]
+
+    def decode(self, heads: Sequence[Head]) -> list[Entry]:
+        """Return the entries of `heads`."""
+        lines = self._storage.read(head.position for head in heads)
+        with collector_paused():
+            return [self._decode(text, head) for text, head in zip(lines, heads, strict=True)]
+
+    def _decode(self, text: Text, head: Head) -> Entry:
+        entry = read_entry(text, self._file_ms)
+        if isinstance(entry, MessageEntry):
+            message = entry.message
+            # Strings that are there already: of a long session they would be a tenth of its memory.
+            force_setattr(entry, "id", head.id)
+            force_setattr(entry, "parent_id", head.parent_id)
+            if isinstance(message, AssistantMessage):
+                force_setattr(message, "api", intern(message.api))
+                force_setattr(message, "provider", intern(message.provider))
+                force_setattr(message, "model", intern(message.model))
+            elif isinstance(message, ToolResultMessage) and not message.tool_name:
+                message = with_fields(message, tool_name=self._called_tool(message.tool_call_id, head.parent_id))
+                entry = with_fields(entry, message=message)
+        return entry
+
+    def _called_tool(self, call_id: str, leaf: str | None) -> str:
+        """Return the name of the tool that was called with that id on the branch to `leaf`; empty if none was."""
+        for head in reversed(self.path_heads(leaf)):
+            entry = self.entry(head) if head.role == "assistant" else None
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+                for call in entry.message.tool_calls:
+                    if call.id == call_id:
+                        return call.name
+        return ""
 
     def line(self, head: Head) -> bytes:
         """Return the line of an entry as it is stored, without the line feed."""
-        return self._storage.read(head.position, head.length)
+        [line] = [bytes(text) for text in self._storage.read([head.position])]
+        return line
 
     def path_heads(self, leaf: str | EllipsisType | None = ...) -> list[Head]:
         """Return the branch that ends in `leaf` (default: the current leaf), root first, without bodies."""
@@ -293,15 +325,15 @@ class Session:
 
     def path_to(self, leaf: str | EllipsisType | None = ...) -> list[Entry]:
         """Return the branch that ends in `leaf` (default: the current leaf), root first."""
-        return [self.entry(head) for head in self.path_heads(leaf)]
+        return self.decode(self.path_heads(leaf))
 
     def children(self, id: str | None) -> list[Entry]:
         """Return the entries whose parent is `id`, in the order of the file."""
-        return [self.entry(head) for head in self._index.heads if head.parent_id == id]
+        return self.decode([head for head in self._index.heads if head.parent_id == id])
 
     def tree(self) -> list[TreeNode]:
         """Return the roots of the whole tree."""
-        return build_tree(self._index, self._file_ms)
+        return build_tree(self._index, lambda heads: [entry_ms(entry) for entry in self.decode(heads)])
 
     def build_context(self, leaf: str | EllipsisType | None = ...) -> SessionContext:
         """Return what the model sees at `leaf` (default: the current leaf; unknown: the last entry; None: nothing).
@@ -313,9 +345,7 @@ class Session:
         elif leaf is not None and leaf not in self._index.by_id:
             leaf = self._index.heads[-1].id if self._index.heads else None
         selection = select(self._index.path(leaf))
-        entries = [self.entry(head) for head in selection.heads]
-        self._entries = {head.position: entry for head, entry in zip(selection.heads, entries, strict=True)}
-        return assemble(selection, entries)
+        return assemble(selection, self.decode(selection.heads))
 
     # ---------------------------------------------------------------------------------------------------- appending
 
@@ -440,7 +470,6 @@ class Session:
         except OSError as error:
             raise self._write_failed(error) from error
         self._leaf = entry.id
-        self._entries[self._index.by_id[entry.id].position] = entry
         return entry.id
 
     @contextmanager
@@ -467,7 +496,7 @@ class Session:
         index = Index()
         if not index.add_all(self._storage.lines()) or index.header is None or index.header.id != self.id:
             raise HistoryChanged(f"{self.path} is no longer the file of session {self.id}; nothing was stored")
-        self._index, self._entries = index, {}
+        self._index = index
         if self._leaf is not None and self._leaf not in index.by_id and self._leaf not in saved:
             self._leaf = index.heads[-1].id if index.heads else None
             raise HistoryChanged(
@@ -488,17 +517,6 @@ class Session:
         return WriteFailed(
             f"Session {self.path} cannot be written: {error.strerror or error}. The entry was not stored"
         )
-
-    def _with_tool_name(self, entry: Entry) -> Entry:
-        """Give a tool result that has no tool name the name in its call."""
-        match entry:
-            case MessageEntry(message=ToolResultMessage(tool_name="", tool_call_id=call_id) as message):
-                for head in reversed(self.path_heads(entry.parent_id)):
-                    if head.role == "assistant" and isinstance(caller := self.entry(head), MessageEntry):
-                        for call in getattr(caller.message, "tool_calls", ()):
-                            if call.id == call_id:
-                                return with_fields(entry, message=with_fields(message, tool_name=call.name))
-        return entry
 
 
 def is_answer(message: AssistantMessage) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from piolet.base.json import loads
+from piolet.harness.session.storage import Text
 from piolet.llm.messages import Usage
 from piolet.llm.normalize import normalize_usage
 
@@ -94,12 +95,12 @@ def _texts() -> list[tuple[str, str]]:
     return [(field.name, field.encode_name) for field in fields if field.name not in ("message", "usage")]
 
 
-def skim(line: bytes) -> Skim:
+def skim(line: Text) -> Skim:
     """Return the facts of one line. Raises ValueError if it is not valid JSON, TypeError if it is no JSON object."""
     try:
         return _decoder().decode(line)
     except (msgspec.DecodeError, RecursionError):
-        value = loads(line)
+        value = loads(bytes(line))
     if not isinstance(value, Mapping):
         raise TypeError(f"a bare {type(value).__name__}")
     facts = Skim(usage=normalize_usage(value.get("usage")))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
+Text: TypeAlias = bytes | memoryview
+
 
 class Line(NamedTuple):
-    """A line of a session: where its storage has it, and its bytes without the line feed."""
+    """A line of a session: where its storage has it, and its text without the line feed."""
 
     position: int
-    data: bytes
+    text: Text
 
 
 #: What became of the lines that were given. "replaced": others stand in their place, and the old ones can still be
@@ -35,10 +37,13 @@ class Storage(Protocol):
         """Whether a last line without end was seen and not given."""
 
     def lines(self, *, torn: bool = False) -> Iterator[Line]:
-        """Give the lines that were not given yet, own ones too; with `torn` also a last one without end."""
+        """Give the lines that were not given yet, own ones too; with `torn` also a last one without end.
 
-    def read(self, position: int, length: int) -> bytes:
-        """Return a line that was given."""
+        A text may change once the next line is asked for.
+        """
+
+    def read(self, positions: Iterable[int]) -> Iterator[Text]:
+        """Give lines once more. A text may change once the next one is asked for."""
 
     def locked(self) -> AbstractContextManager[Change]:
         """Keep other writers out, and tell what happened to the lines given so far."""
@@ -76,8 +81,8 @@ class MemoryStorage:
             position, self._given = self._given, end + 1
             yield Line(position, bytes(self.text[position:end]))
 
-    def read(self, position: int, length: int) -> bytes:
-        return bytes(self.text[position : position + length])
+    def read(self, positions: Iterable[int]) -> Iterator[Text]:
+        return (bytes(self.text[position : self.text.index(b"\n", position)]) for position in positions)
 
     def locked(self) -> AbstractContextManager[Change]:
         return nullcontext("none")

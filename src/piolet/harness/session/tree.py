@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from piolet.base.ids import parse_time
 from piolet.harness.session.index import Head, Index
 
 
@@ -23,11 +22,11 @@ class TreeNode:
         return self.head.id
 
 
-def build_tree(index: Index, file_ms: int) -> list[TreeNode]:
+def build_tree(index: Index, times: Callable[[Sequence[Head]], Sequence[int]]) -> list[TreeNode]:
     """Return the roots, in the order of the file.
 
     Roots are entries without parent, with themselves or an unknown id as parent, and the first of each cycle.
-    `file_ms` stands in for missing times.
+    `times` gives the times of siblings.
     """
     nodes = [_node(index, head) for head in index.heads]
     parents = find_parents(index)
@@ -36,7 +35,8 @@ def build_tree(index: Index, file_ms: int) -> list[TreeNode]:
         (roots if parent is None else nodes[parent].children).append(node)
     for node in nodes:
         if len(node.children) > 1:
-            node.children.sort(key=lambda child: _time(child.head, file_ms))
+            ages = dict(zip(map(id, node.children), times([child.head for child in node.children]), strict=True))
+            node.children.sort(key=lambda child: ages[id(child)])
     return roots
 
 
@@ -89,8 +89,3 @@ def _cycles(parents: Sequence[int | None]) -> list[list[int]]:
 def _node(index: Index, head: Head) -> TreeNode:
     label = index.labels.get(head.id)
     return TreeNode(head) if label is None else TreeNode(head, label.text, label.timestamp)
-
-
-def _time(head: Head, file_ms: int) -> int:
-    ms = parse_time(head.timestamp)
-    return file_ms if ms is None else ms
