@@ -18,8 +18,9 @@ class _JumpingLoop(asyncio.SelectorEventLoop):
         return self._now
 
     def _run_once(self) -> None:
-        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
-            self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]
+        timers = [timer.when() for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
+        if timers and not self._ready:  # type: ignore[attr-defined]
+            self._now = max(self._now, min(timers))
         super()._run_once()  # type: ignore[misc]
 
 

@@ -170,12 +170,13 @@ class _Batch:
 
     async def _execute(self, index: int, pending: PendingCall, reports: Reports) -> None:
         """Run one call to its end. After an abort the tool and the callback on its result have one grace together."""
-        signal = self.config.signal
+        result = _error("The tool was cancelled")  # by itself, or by somebody who had no right to
         try:
-            result = await guarded(self._call(pending, reports.updater(index)), signal)
+            result = await guarded(self._call(pending, reports.updater(index)), self.config.signal)
         except Exception as error:
             result = _failure(error)
-        reports.finish(index, result)
+        finally:
+            reports.finish(index, result)
 
     async def _call(self, pending: PendingCall, on_update: OnUpdate) -> ToolResult:
         call, signal = pending.call, self.config.signal
