@@ -420,17 +420,18 @@ async def test_an_abort_leaves_the_queues_as_they_are_and_the_next_prompt_delive
     check_context(talk.agent.messages)
 
 
-async def test_a_message_that_the_run_already_asked_for_stays_queued_if_the_abort_comes_before_its_delivery() -> None:
+@pytest.mark.parametrize("kind", ["steer", "follow_up"])
+async def test_a_message_that_was_promised_to_the_run_stays_queued_if_the_abort_comes_before_it(kind: str) -> None:
     talk = Conversation(says("1"), says("2"))
 
     async def queue(event: Any) -> None:
-        if event.type == "message_update" and not talk.agent.follow_ups:
-            await talk.agent.follow_up("F")
+        if event.type == "message_update" and not talk.agent.follow_ups and not talk.agent.steering:
+            await getattr(talk.agent, kind)("later")
 
     talk.agent.subscribe(queue)
     await prompt_and_abort(talk, lambda event: event.type == "turn_start" and event.turn_index == 1)
-    assert [message.content[0].text for message in talk.agent.follow_ups.snapshot()] == ["F"]
-    assert len((await talk.agent.clear_queue()).follow_up) == 1
+    cleared = await talk.agent.clear_queue()
+    assert [message.content[0].text for message in (*cleared.steering, *cleared.follow_up)] == ["later"]
 
 
 # ------------------------------------------------------------------------------------------------- whence it may come

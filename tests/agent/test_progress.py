@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from typing import Any
 
+from piolet.agent.reports import Reports
 from piolet.agent.tools import OnUpdate, ToolResult
 from piolet.base.abort import AbortSignal
 from tests.agent.conversation import Conversation, check_context, check_events, tool
 from tests.support.scripted_model import call, says
 from tests.support.virtual_time import run_jumping
+
+
+ENDS, GOES_ON = 0, 1
 
 
 async def lines_of(execute: Any) -> list[str]:
@@ -87,6 +92,37 @@ async def test_a_flood_from_threads_keeps_the_loop_responsive_and_is_over_with_t
     assert lines[-1] == "ran c1"
     assert len(lines) > 3
     await asyncio.sleep(0.2)
+
+
+async def test_threads_that_report_while_their_call_ends_are_not_heard_behind_its_end() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads change places at the worst moments
+    try:
+        for _ in range(30):
+            reports = Reports([ENDS, GOES_ON])
+            stop = threading.Event()
+            threads = [threading.Thread(target=flood, args=(reports.updater(ENDS), stop)) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.005, reports.finish, ENDS, ToolResult.of_text("end"))
+            loop.call_later(0.015, reports.finish, GOES_ON, ToolResult.of_text("end"))
+            heard = []
+            while (report := await reports.next()) is not None:
+                heard.append((report[0], report[2]))
+            stop.set()
+            for thread in threads:
+                thread.join()
+            end = heard.index((ENDS, True))
+            assert (ENDS, False) not in heard[end:]
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def flood(update: OnUpdate, stop: threading.Event) -> None:
+    result = ToolResult.of_text("x")
+    while not stop.is_set():
+        update(result)
 
 
 async def test_progress_after_the_end_of_a_call_is_ignored() -> None:
