@@ -9,6 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
@@ -163,37 +164,61 @@ class User:
                     pass
 
 
-@settings(max_examples=400, deadline=None)
-@given(
+@dataclass(frozen=True)
+class Story:
+    """All that happens in and around a run. `subscriber`: seconds that one needs for each event."""
+
+    script: list[Reply]
+    tools: dict[str, Behaviour]
+    todo: list[Act]
+    callbacks: dict[str, Trouble]
+    subscriber: float
+    steering: Any
+    follow_ups: Any
+
+
+modes = st.sampled_from(["all", "one-at-a-time"])
+stories = st.builds(
+    Story,
     script=st.lists(replies(), min_size=1, max_size=4),
     tools=st.fixed_dictionaries(dict.fromkeys(("a", "b", "sequential"), behaviours)),
     todo=st.lists(acts, max_size=6),
     callbacks=st.dictionaries(st.sampled_from(sorted(CALLBACKS)), troubles, max_size=2),
-    slow_subscriber=st.sampled_from([0, 0, 0.5]),
-    modes=st.tuples(*[st.sampled_from(["all", "one-at-a-time"])] * 2),
+    subscriber=st.sampled_from([0, 0, 0.5]),
+    steering=modes,
+    follow_ups=modes,
 )
-def test_any_interleaving_leaves_a_valid_context_and_a_settled_agent(
-    script: list[Reply],
-    tools: dict[str, Behaviour],
-    todo: list[Act],
-    callbacks: dict[str, Trouble],
-    slow_subscriber: float,
-    modes: tuple[Any, Any],
-) -> None:
+
+
+@settings(max_examples=150, deadline=None)
+@given(stories)
+def test_any_interleaving_leaves_a_valid_context_and_a_settled_agent(story: Story) -> None:
+    tell(story)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@settings(max_examples=10_000, deadline=None)
+@given(stories)
+def test_ten_thousand_interleavings(story: Story) -> None:
+    tell(story)
+
+
+def tell(story: Story) -> None:
     async def scenario() -> None:
-        config = {name: make_callback(trouble, CALLBACKS[name]) for name, trouble in callbacks.items()}
-        model = ScriptedModel(*script, last=says("The end."))
-        talk = Conversation(model, tools=[make_tool(name, behaviour) for name, behaviour in tools.items()], **config)
-        talk.agent.steering.mode, talk.agent.follow_ups.mode = modes
-        if slow_subscriber:
-            talk.agent.subscribe(lambda event: asyncio.sleep(slow_subscriber))
+        config = {name: make_callback(trouble, CALLBACKS[name]) for name, trouble in story.callbacks.items()}
+        model = ScriptedModel(*story.script, last=says("The end."))
+        talk = Conversation(model, tools=[make_tool(*one) for one in story.tools.items()], **config)
+        talk.agent.steering.mode, talk.agent.follow_ups.mode = story.steering, story.follow_ups
+        if story.subscriber:
+            talk.agent.subscribe(lambda event: asyncio.sleep(story.subscriber))
         user = User(talk)
 
         async def call_agent() -> None:
             await talk.agent.prompt("go")
 
         user.caller = asyncio.create_task(call_agent())
-        acting = [asyncio.create_task(later(act.at, user, act.what)) for act in todo]
+        acting = [asyncio.create_task(later(act.at, user, act.what)) for act in story.todo]
         asyncio.get_running_loop().call_later(1000, talk.agent.abort)  # for what hangs by itself
         await asyncio.gather(user.caller, *acting, return_exceptions=True)
         await talk.agent.wait_idle()

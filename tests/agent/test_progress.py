@@ -15,7 +15,6 @@ from tests.agent.conversation import Conversation, check_context, check_events, 
 from tests.support.scripted_model import call, says
 from tests.support.virtual_time import run_jumping
 
-
 ENDS, GOES_ON = 0, 1
 
 

@@ -18,7 +18,7 @@ class Reports:
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[tuple[int, ToolResult | None]] = asyncio.Queue()
         self._running = set(calls)
-        self._unread = set(self._running)
+        self._unread = len(self._running)
         self._newest: dict[int, ToolResult] = {}
         self._lock = threading.Lock()
 
@@ -29,10 +29,9 @@ class Reports:
             with self._lock:
                 if call not in self._running:
                     return
-                announced = call in self._newest
+                if call not in self._newest:
+                    self._put(call, None)
                 self._newest[call] = result
-            if not announced:
-                self._put(call, None)
 
         return update
 
@@ -42,7 +41,7 @@ class Reports:
             if call not in self._running:
                 return
             self._running.remove(call)
-        self._put(call, result)
+            self._put(call, result)
 
     def finish_all(self, result: ToolResult) -> None:
         """Report `result` as the end of every call that still runs."""
@@ -50,18 +49,17 @@ class Reports:
             self.finish(call, result)
 
     def _put(self, call: int, end: ToolResult | None) -> None:
+        """With the lock held: the order in which it is taken is the order of the reports."""
         with suppress(RuntimeError):  # the loop is closed: nobody is left to tell
             self._loop.call_soon_threadsafe(self._queue.put_nowait, (call, end))
 
     async def next(self) -> tuple[int, ToolResult, bool] | None:
         """Return a call, what it reports, and whether that is its end; None after the last end."""
-        while self._unread:
-            call, end = await self._queue.get()
-            if end is not None:
-                self._unread.remove(call)
-                return call, end, True
-            with self._lock:
-                newest = self._newest.pop(call)
-            if call in self._unread:
-                return call, newest, False
-        return None
+        if not self._unread:
+            return None
+        call, end = await self._queue.get()
+        if end is not None:
+            self._unread -= 1
+            return call, end, True
+        with self._lock:
+            return call, self._newest.pop(call), False
