@@ -1,0 +1,241 @@
+"""The entries of a session in the order they were written: a storage of lines, and the index of what is in it.
+
+Here is how several processes write to one file, what happens when the disk refuses or the file is changed by others,
+and which lines become entries. The log knows neither leaf nor context.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from sys import intern
+
+from msgspec.structs import force_setattr, replace
+
+from piolet.base.collector import collector_paused
+from piolet.base.ids import entry_id, now_ms
+from piolet.base.json import encode
+from piolet.harness.session.entries import VERSION, Entry, Header, MessageEntry
+from piolet.harness.session.errors import HistoryChanged, NewerVersion, NotASession, SessionError, WriteFailed
+from piolet.harness.session.index import Head, Index
+from piolet.harness.session.jsonl import JsonlStorage
+from piolet.harness.session.migration import migrate_file, migrated_text
+from piolet.harness.session.reading import read_entry
+from piolet.harness.session.storage import MemoryStorage, Storage, Text
+from piolet.llm.messages import AssistantMessage, ToolResultMessage
+
+
+class EntryLog:
+    """Lines and what is known of them. `file_ms` stands in for missing times (Unix milliseconds)."""
+
+    def __init__(self, storage: Storage, index: Index, file_ms: int, *, read_only: bool = False) -> None:
+        assert index.header is not None, "a log begins with a header"
+        self.storage = storage
+        self.index = index
+        self.header = index.header
+        self.file_ms = file_ms
+        self._read_only = read_only
+
+    @classmethod
+    def draft(cls, header: Header, path: str | None, lines: Sequence[bytes] = ()) -> EntryLog:
+        """Return a log with the given lines that will be at `path` when it begins; in memory if that is None."""
+        text = b"".join(line + b"\n" for line in (encode(header), *lines))
+        storage: Storage = MemoryStorage(text) if path is None else JsonlStorage(path, text)
+        index = Index()
+        index.add_all(storage.lines())
+        return cls(storage, index, now_ms())
+
+    @classmethod
+    def open(cls, path: str, new_header: Callable[[], Header], *, read_only: bool = False) -> EntryLog:
+        """Return the log in the file at `path`; an empty file gets a `new_header` first.
+
+        Old versions are migrated, an unfinished last line is ended; with `read_only` nothing is written. Raises
+        `NotASession` and OSError.
+        """
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise NotASession(f"{path} is not a file")
+        storage: Storage = JsonlStorage(path, read_only=read_only)
+        if status.st_size == 0 and not read_only:
+            _start(storage, new_header())
+        index = _read(storage, path)
+        assert index.header is not None
+        if index.header.version < VERSION:
+            if read_only:
+                storage = MemoryStorage(migrated_text(path))
+            else:
+                migrate_file(path)
+                storage.restart()
+            index = _read(storage, path)
+        log = cls(storage, index, status.st_mtime_ns // 1_000_000, read_only=read_only)
+        if storage.torn:
+            log._end_last_line()
+        return log
+
+    # ------------------------------------------------------------------------------------------------------ reading
+
+    @property
+    def last_id(self) -> str | None:
+        """The id of the last entry; None if there is none."""
+        return self.index.heads[-1].id if self.index.heads else None
+
+    def refresh(self) -> int:
+        """Take in what other processes have appended; return how many entries."""
+        before = len(self.index.heads)
+        self.index.add_all(self.storage.lines())
+        return len(self.index.heads) - before
+
+    def line(self, head: Head) -> bytes:
+        """Return the line of an entry as it is stored, without the line feed."""
+        [line] = [bytes(text) for text in self.storage.read([head.position])]
+        return line
+
+    def entries(self, heads: Sequence[Head]) -> list[Entry]:
+        """Return the entries of `heads`."""
+        lines = self.storage.read(head.position for head in heads)
+        with collector_paused():
+            return [self._entry(text, head) for text, head in zip(lines, heads, strict=True)]
+
+    def _entry(self, text: Text, head: Head) -> Entry:
+        entry = read_entry(text, self.file_ms)
+        if isinstance(entry, MessageEntry):
+            message = entry.message
+            # Strings that are there already: of a long session they would be a tenth of its memory.
+            force_setattr(entry, "id", head.id)
+            force_setattr(entry, "parent_id", head.parent_id)
+            if isinstance(message, AssistantMessage):
+                force_setattr(message, "api", intern(message.api))
+                force_setattr(message, "provider", intern(message.provider))
+                force_setattr(message, "model", intern(message.model))
+            elif isinstance(message, ToolResultMessage) and not message.tool_name:
+                name = self._called_tool(message.tool_call_id, head.parent_id)
+                entry = replace(entry, message=replace(message, tool_name=name))
+        return entry
+
+    def _called_tool(self, call_id: str, leaf: str | None) -> str:
+        """Return the name of the tool that was called with that id on the branch to `leaf`; empty if none was."""
+        for head in reversed(self.index.path(leaf)):
+            [entry] = self.entries([head]) if head.role == "assistant" else [None]
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+                for call in entry.message.tool_calls:
+                    if call.id == call_id:
+                        return call.name
+        return ""
+
+    # ---------------------------------------------------------------------------------------------------- appending
+
+    def append(self, make: Callable[[str], Entry], leaf: str | None) -> str:
+        """Append the entry that `make` gives for a new id; return the id. It is stored, or nothing has changed.
+
+        `leaf` names the branch in use: it is written again where the file was replaced by one that lacks it. Raises
+        `WriteFailed`, `HistoryChanged`, `NewerVersion`.
+        """
+        self.check_writable()
+        try:
+            with self._exclusive(leaf):
+                entry = make(entry_id(self.index.by_id))
+                self.storage.write(encode(entry))
+                self.index.add_all(self.storage.lines())
+        except OSError as error:
+            raise self._write_failed(error) from error
+        return entry.id
+
+    def begin(self) -> None:
+        """Make the file, with everything so far. May be called again; a file that others made is never touched."""
+        self.check_writable()
+        try:
+            self.storage.begin()
+        except FileExistsError as error:
+            raise WriteFailed(f"{self.storage.path} exists already and was not made by this session") from error
+        except OSError as error:
+            raise self._write_failed(error) from error
+
+    def sync(self) -> None:
+        """Wait until everything is on the disk."""
+        try:
+            self.storage.sync()
+        except OSError as error:
+            raise self._write_failed(error) from error
+
+    def close(self) -> None:
+        """Wait until everything is on the disk and give back the file."""
+        try:
+            self.sync()
+        finally:
+            self.storage.close()
+
+    def check_writable(self) -> None:
+        """Raise the reason why nothing may be appended, if there is one."""
+        path = self.storage.path
+        if self.header.version > VERSION:
+            raise NewerVersion(
+                f"{path} is of version {self.header.version}; this program writes version {VERSION} and leaves it as "
+                "it is. Update this program to go on with it"
+            )
+        if self._read_only:
+            raise SessionError(f"{path} was opened for reading only")
+
+    @contextmanager
+    def _exclusive(self, leaf: str | None) -> Iterator[None]:
+        """Keep other writers out, and know all that they have written."""
+        saved: list[tuple[Head, bytes]] = []
+        while True:
+            with self.storage.locked() as change:
+                if change == "none":
+                    self.index.add_all(self.storage.lines())
+                    for head, line in saved:
+                        if head.id not in self.index.by_id:
+                            self.storage.write(line)
+                    self.index.add_all(self.storage.lines())
+                    yield
+                    return
+                if change == "replaced":
+                    saved = [(head, self.line(head)) for head in self.index.path(leaf)]
+            self._reload(leaf, saved)
+
+    def _reload(self, leaf: str | None, saved: Sequence[tuple[Head, bytes]]) -> None:
+        """Turn to the file that now stands at the path. `saved` entries will be written where it lacks them."""
+        path = self.storage.path
+        self.storage.restart()
+        index = Index()
+        if not index.add_all(self.storage.lines()) or index.header is None or index.header.id != self.header.id:
+            raise HistoryChanged(f"{path} is no longer the file of session {self.header.id}; nothing was stored")
+        self.index = index
+        if leaf is not None and leaf not in index.by_id and all(leaf != head.id for head, _ in saved):
+            raise HistoryChanged(
+                f"{path} was changed by another program, and the branch in use is not in it any more; nothing was "
+                "stored, and the session goes on from the last entry of the file"
+            )
+
+    def _end_last_line(self) -> None:
+        """End the unfinished last line, so that the next append stands on its own."""
+        try:
+            self.check_writable()
+            with self._exclusive(None):
+                self.storage.write(b"")
+                self.index.add_all(self.storage.lines())
+        except (SessionError, OSError):  # it can be read all the same
+            self.index.add_all(self.storage.lines(torn=True))
+        self.index.mark_torn()
+
+    def _write_failed(self, error: OSError) -> WriteFailed:
+        reason = error.strerror or str(error)
+        return WriteFailed(f"Session {self.storage.path} cannot be written: {reason}. The entry was not stored")
+
+
+def _start(storage: Storage, header: Header) -> None:
+    with storage.locked():
+        if not any(True for _ in storage.lines()) and not storage.torn:
+            storage.write(encode(header))
+    storage.restart()
+
+
+def _read(storage: Storage, path: str) -> Index:
+    index = Index()
+    if not index.add_all(storage.lines()) or index.header is None:
+        raise NotASession(
+            f"{path} is not a session file: it does not begin with a session header. It was left as it is"
+        )
+    return index
