@@ -19,7 +19,7 @@ def test_headings_keep_their_signs_from_the_third_level_on() -> None:
     assert texts("# One\n## Two\n### Three") == ["One", "", "Two", "", "### Three"]
     assert styles("# One")["One"] == Style("mdHeading", bold=True, underline=True)
     assert styles("## Two")["Two"] == Style("mdHeading", bold=True)
-    assert styles("### Three")["Three"] == Style("mdHeading")
+    assert styles("### Three")["Three"] == Style("mdHeading", bold=True)
 
 
 def test_emphasis_and_inline_code_are_styled() -> None:
@@ -63,6 +63,7 @@ def test_lists_nest_by_four_columns_and_keep_boxes_and_numbers() -> None:
     assert texts("- a\n- [x] b\n  - c\n    1. d\n- e") == ["- a", "- [x] b", "    - c", "        1. d", "- e"]
     assert texts("3. a\n1. b") == ["3. a", "4. b"]
     assert styles("- a")["- "] == Style("mdListBullet")
+    assert styles("- [x] a")["- [x] "] == Style("mdListBullet")
 
 
 def test_the_text_of_an_item_hangs_behind_its_marker() -> None:

@@ -6,6 +6,7 @@ a long list need not be drawn anew when it grows (`piolet.tui.markdown_stream`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,8 @@ RULE_WIDTH = 80
 NARROW = 24  # in fewer cells, what nesting takes away may leave nothing, and lines are cut off
 NESTING = 4  # columns that a list inside a list is set in
 
-_HEADING = Style("mdHeading")
+_box = re.compile(r"\[[ xX]\] ")
+_HEADING = Style("mdHeading", bold=True)
 _BULLET = Style("mdListBullet")
 _QUOTE, _QUOTE_BORDER = Style("mdQuote", italic=True), Style("mdQuoteBorder")
 _CODE, _FENCE, _RULE = Style("mdCodeBlock"), Style("mdCodeBlockBorder"), Style("mdHr")
@@ -115,9 +117,12 @@ class Document:
                 lines.append(BLANK)
             inner = self._stack([block], max(1, limit - inset), style)
             lines += [(Span(" " * inset), *line) if line else BLANK for line in inner]
-        first = lines[0][1:] if lines and lines[0] else BLANK
-        gutter = lines[0][0].text if lines and lines[0] else ""
-        return [(Span(item.marker.ljust(len(gutter)), _BULLET), *first), *lines[1:]]
+        gutter, *first = lines[0] if lines and lines[0] else (Span(""),)
+        marker = item.marker.ljust(len(gutter.text))
+        if first and _box.match(first[0].text):
+            marker += first[0].text[:4]
+            first[0] = Span(first[0].text[4:], first[0].style)
+        return [(Span(marker, _BULLET), *first), *lines[1:]]
 
     def _block(self, block: Block, limit: int, style: Style) -> list[Line]:
         token = block.tokens[0]
@@ -146,7 +151,7 @@ class Document:
 
     def _heading(self, block: Block, limit: int, style: Style) -> list[Line]:
         level = int(block.tokens[0].tag[1])
-        style = _HEADING._replace(bold=level < 3, underline=level == 1).over(style)
+        style = _HEADING._replace(underline=level == 1).over(style)
         rows = inline_rows(block.tokens[1], self._look, style)
         if level >= 3:
             rows[0].insert(0, Span("#" * level + " ", style))

@@ -1,1 +1,1 @@
-"""How tool calls and messages look, for the terminal and for HTML."""
+"""How tool calls look, for the terminal and for exported pages: one module for each kind of tool."""
