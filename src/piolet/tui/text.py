@@ -160,6 +160,8 @@ def wrap_ranges(text: str, limit: int) -> list[tuple[int, int]]:
                 used = _cut(piece, at, used, limit + 1, starts)
                 blank = True
             continue
+        if joined := 0 if text.isascii() else _joined(text, at, piece):  # no row begins inside a cluster
+            piece, at = piece[joined:], at + joined
         size = width(piece)
         if used + size > limit and used and (size <= limit or not blank):
             starts.append(at)
@@ -179,6 +181,19 @@ def _pieces() -> re.Pattern[str]:
         "[\u0300-\u036f\u3099\u309a\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]*"
         "|[^ \t\u2e80-\uabff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]+|."
     )
+
+
+def _joined(text: str, at: int, piece: str) -> int:
+    """Return how many characters at the start of `piece`, which is at `at`, belong to the cluster before it."""
+    if not at or (_width_of(piece[0]) in (1, 2) and text[at - 1] != _ZWJ):
+        return 0
+    start = max(0, at - 32)
+    size = 0
+    for cluster in graphemes(text[start : at + len(piece)]):
+        size += len(cluster)
+        if start + size >= at:
+            return start + size - at
+    return 0
 
 
 def _cut(piece: str, at: int, used: int, limit: int, starts: list[int]) -> int:
