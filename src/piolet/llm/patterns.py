@@ -279,7 +279,7 @@ def _listed(models: Iterable[Model]) -> str:
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
-    """``*`` and ``?`` do not cross a slash, ``**`` between slashes does; ``[...]`` is a class, ``[!...]`` not that."""
+    """``*`` and ``?`` do not cross a slash, ``**`` as a whole part does; ``[...]`` is a class, ``[!...]`` not in it."""
     parts = []
     for piece in re.findall(r"(?:(?<=/)|(?<!.))\*\*(?:/|$)|\*+|\?|\[[!^]?\]?[^\]]*\]|.", pattern, re.DOTALL):
         if piece in ("**", "**/") and (piece != "**" or pattern.endswith("**")):
