@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -58,6 +59,14 @@ class Model(Struct, frozen=True, rename="camel", omit_defaults=True):
     def key(self) -> str:
         """``provider/id``, unique in a catalogue."""
         return f"{self.provider}/{self.id}"
+
+    @property
+    def host(self) -> str:
+        """The host name of the base URL in lower case; "" if there is none."""
+        try:
+            return urlsplit(self.base_url).hostname or ""
+        except ValueError:
+            return ""
 
 
 class ToolSpec(Record, frozen=True):

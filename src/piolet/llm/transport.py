@@ -98,6 +98,8 @@ class _Exchange:
         protocol = protocol_for(model.api)
         self._builder = protocol.builder(model, self._context, options)
         request = protocol.request(model, self._context, options)
+        if not _is_http(request.url):
+            raise RequestError(f"The base URL of provider '{model.provider}' is no http or https address")
         if options.on_payload is not None:
             replacement = await self._abortable(options.on_payload(request.body, model))
             request.body = replacement if replacement is not None else request.body
@@ -237,6 +239,14 @@ def parse_record(data: str) -> Any:
         return loads(data)
     except ValueError:
         raise ProviderError(f"The server sent an event that is no JSON: {data[:200]}") from None
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _host(url: str) -> str:
