@@ -16,7 +16,7 @@ from piolet.base.ids import now_ms
 from piolet.base.json import dumps
 from piolet.llm.arguments import PartialArguments, parse_final
 from piolet.llm.cost import priced
-from piolet.llm.errors import ProviderError
+from piolet.llm.errors import LlmError, ProviderError, one_line
 from piolet.llm.events import (
     AssistantEvent,
     DoneEvent,
@@ -121,9 +121,17 @@ class MessageBuilder:
     def fold(self, name: str, record: Any) -> Sequence[AssistantEvent]:
         """Take one parsed record (with the name of its event, "" without one); return the events that it makes.
 
-        Raises `ProviderError` for a record that tells of an error.
+        Raises `ProviderError` for a record that tells of an error, or that is not what the protocol has.
         """
-        self.read(name, record)
+        try:
+            self.read(name, record)
+        except LlmError:
+            raise
+        except Exception as error:  # whatever a server makes up, it must not end the program
+            sent = one_line(dumps(record), 300)
+            raise ProviderError(
+                f"The server sent an event that does not fit the protocol ({error!r}): {sent}"
+            ) from error
         return self._take_events()
 
     def finish(self) -> Sequence[AssistantEvent]:
@@ -258,6 +266,16 @@ class MessageBuilder:
             end_turn=self.end_turn,
             duration_ms=round((time.monotonic() - self._began) * 1000) if ended else None,
         )
+
+
+def as_text(value: Any) -> str:
+    """Return what a server sent in the place of text: a string as it is, nothing as "", a number as its digits."""
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def as_count(value: Any) -> int:
+    """Return what a server sent in the place of a count; 0 for what is none."""
+    return max(0, int(value)) if isinstance(value, int | float) and value == value else 0
 
 
 def _snapshot(block: OpenBlock) -> AssistantBlock:
