@@ -12,10 +12,11 @@ from typing import Any
 from piolet.base.json import loads
 
 EXACT_CHARS = 16_384
-"""Up to here every look at growing arguments parses all of them; beyond, only after growth by a share of their length."""
+"""Up to here every look at growing arguments parses all of them; beyond, only after some growth."""
 EXACT_FLAWED_CHARS = 1024
 """The same for text that needs repair, which costs more."""
 GROWTH_SHARE = 32
+"""The growth that a look beyond waits for: this part of the length."""
 
 
 class PartialArguments:
