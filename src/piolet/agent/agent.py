@@ -6,8 +6,10 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from piolet.agent.events import AgentEvent, MessageEnd, MessageStart, QueueUpdate
 from piolet.agent.guard import Patience, reason_of

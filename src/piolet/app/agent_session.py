@@ -5,8 +5,9 @@ commands, expansion of skills and templates, credentials, the settings. Nothing 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from piolet.agent.queues import QueueMode
 from piolet.app.prompt import PromptRejected, UserPrompt

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from piolet.app.options import RuntimeOptions
 from piolet.app.settings import Settings
@@ -19,8 +20,7 @@ class NoSuchModel(Exception):
     """The model that was asked for cannot be used; the text says what was looked for and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """What a session starts with. `model` is None if there is none to choose; `scope`: the models to cycle through."""
 
     model: Model | None

@@ -7,8 +7,10 @@ again, or the messages that came meanwhile are delivered, or the run settles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from piolet.agent.agent import NothingToContinue
 from piolet.agent.events import AgentEnd, AgentEvent, MessageEnd, MessageUpdate, TurnEnd

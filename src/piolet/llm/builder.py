@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+from msgspec import Struct, field
 
 from piolet.base.ids import now_ms
 from piolet.base.json import dumps
@@ -47,8 +48,7 @@ from piolet.llm.model import Model, StreamOptions
 _surrogate = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(slots=True)
-class OpenText:
+class OpenText(Struct):
     """A text block; `content` is set when it is closed."""
 
     index: int
@@ -58,8 +58,7 @@ class OpenText:
     content: TextContent | None = None
 
 
-@dataclass(slots=True)
-class OpenThinking:
+class OpenThinking(Struct):
     """A reasoning block."""
 
     index: int
@@ -70,8 +69,7 @@ class OpenThinking:
     content: ThinkingContent | None = None
 
 
-@dataclass(slots=True)
-class OpenCall:
+class OpenCall(Struct):
     """A tool call. `given`: arguments that came whole, as an object; they replace the text.
 
     `text_field`: what comes is no JSON but the text of that one argument (a tool with a grammar).

@@ -10,11 +10,12 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from piolet.base.abort import Aborted, abortable
 from piolet.base.ids import now_ms
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from piolet.llm.pool import HttpPool
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """A provider as it stands now. `default_model`: the id that is chosen first, if it is among the models."""
 
     id: str
@@ -46,8 +46,7 @@ class Provider:
     default_model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Registration:
+class _Registration(Struct, frozen=True):
     """What an extension or embedder added. `models` are complete ones, before those of the configuration."""
 
     config: ProviderConfig
