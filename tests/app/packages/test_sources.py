@@ -82,13 +82,15 @@ def test_sources_are_told_apart_by_their_prefix(text: str, expected: object) -> 
     assert parse_source(text) == expected
 
 
-@pytest.mark.parametrize("text", ["pypi:", "pypi:../x", "pypi:a/b", "pypi:-r x", "npm:", "npm:@"])
+@pytest.mark.parametrize(
+    "text", ["pypi:", "pypi:../x", "pypi:a/b", "pypi:-r x", "pypi:a @ https://h.x/a.whl", "npm:", "npm:@"]
+)
 def test_a_bad_name_is_refused(text: str) -> None:
     with pytest.raises(PackageError, match="names no"):
         parse_source(text)
 
 
-@pytest.mark.parametrize("name", ["..", "@s/..", "a/b/c", "../x", "@../x", "/x"])
+@pytest.mark.parametrize("name", ["..", "@s/..", "a/b/c", "../x", "/x"])
 def test_an_npm_name_cannot_leave_its_folder(name: str) -> None:
     with pytest.raises(PackageError, match="names no npm package"):
         installed_path(NpmSource(name), BASE)
