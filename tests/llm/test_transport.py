@@ -19,10 +19,11 @@ from piolet.llm.pool import HttpPool
 from piolet.llm.retry import is_retryable
 from piolet.llm.transport import run_request
 from tests.llm.wire import ask, chunk, model_at, sse
-from tests.support.replies import openai
+from tests.support.replies import anthropic, openai
 from tests.support.server import ScriptedServer
 
 OK = openai("fine")
+HOLD = {"sleep_ms": 8000}
 
 
 async def final(server: ScriptedServer | str, pool: HttpPool, **options: Any) -> AssistantMessage:
@@ -192,6 +193,22 @@ class TestTimeouts:
         with ScriptedServer([{"stream": [*steps, {"finish": "stop"}]}]) as server:
             message = await final(server, pool, timeout_ms=200, idle_timeout_ms=200)
         assert message.text == "x" * 8
+
+
+class TestEnd:
+    async def test_a_server_that_does_not_close_after_the_end_is_not_waited_for(self, pool: HttpPool) -> None:
+        with ScriptedServer(
+            [{"stream": [{"delta": {"content": "x"}}, {"finish": "stop"}, {"done": True}, HOLD]}]
+        ) as server:
+            began = time.monotonic()
+            assert (await final(server, pool)).text == "x"
+            assert time.monotonic() - began < 1
+        steps = [*anthropic("x")["stream"], HOLD]
+        with ScriptedServer([{"stream": steps}]) as server:
+            began = time.monotonic()
+            stream = run_request(model_at(server.url, "anthropic-messages"), ask(), StreamOptions(), pool)
+            assert (await stream.result()).text == "x"
+            assert time.monotonic() - began < 1
 
 
 class TestAbort:

@@ -107,6 +107,7 @@ class MessageBuilder:
         self.response_model: str | None = None
         self.raw_stop_reason: str | None = None
         self.stop_reason: StopReason = "pending"
+        self.ended = False  # the protocol's own last record was read: nothing behind it counts
         self.end_turn: bool | None = None
         self.thinking_level: str | None = options.reasoning
         self.provider_thinking_level: str | None = None

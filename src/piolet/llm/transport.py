@@ -10,7 +10,7 @@ import platform
 import re
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
+DRAIN_SECONDS = 0.05
 MAX_ERROR_BODY = 256 * 1024
 USER_AGENT = f"piolet/{__version__} ({sys.platform}; python {platform.python_version()}; {platform.machine()})"
 _header_value = re.compile(r"[\t\x20-\x7e]*")
@@ -203,12 +204,22 @@ class _Exchange:
         async with aclosing(self._chunks(response)) as chunks:
             async for chunk in chunks:
                 for event in framing.feed(chunk):
-                    if event.data.strip() == "[DONE]":
+                    done = event.data.strip() == "[DONE]"
+                    if not done:
+                        yield event.name, await self._parsed(event)
+                    if done or self._builder.ended:
+                        await self._drain(chunks)
                         return
-                    yield event.name, await self._parsed(event)
         for event in framing.end():
             if event.data.strip() != "[DONE]":
                 yield event.name, await self._parsed(event)
+
+    async def _drain(self, chunks: AsyncGenerator[bytes, None]) -> None:
+        """Read what little is left of the body, so that its connection can serve again; do not wait for a slow end."""
+        with suppress(TimeoutError, ProviderError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                async for _ in chunks:
+                    pass
 
     async def _parsed(self, event: ServerEvent) -> Any:
         record = parse_record(event.data)

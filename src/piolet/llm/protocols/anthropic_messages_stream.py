@@ -31,7 +31,6 @@ class MessagesBuilder(MessageBuilder):
         self._open: dict[int, OpenBlock] = {}
         self._counters: dict[str, Any] = {}
         self._refusal = ""
-        self._stopped = False
         level = requested_level(model, options)
         if level != "off" and compat_of(model).force_adaptive_thinking:
             self.provider_thinking_level = effort(model, level)
@@ -54,14 +53,14 @@ class MessagesBuilder(MessageBuilder):
                 self._read_end(record.get("delta") or {})
                 self._read_usage(record.get("usage") or {})
             case "message_stop":
-                self._stopped = True
+                self.ended = True
             case "error":
                 raise ProviderError(one_line(error_value(record)))
             case _ if name == "error" or "error" in record:
                 raise ProviderError(one_line(error_value(record)))
 
     def check_end(self) -> None:
-        if not self._stopped:
+        if not self.ended:
             raise self.incomplete("Stream ended before message_stop")
         if self.raw_stop_reason is None:
             raise self.incomplete("Stream ended without a stop reason")
