@@ -6,10 +6,8 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from piolet.agent.arguments import check, prepare
 from piolet.agent.events import AgentEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
@@ -24,7 +22,8 @@ ABORTED = "Operation aborted"
 CUT_OFF = "Not run: the answer reached its output limit before it was complete. Send the call again, with less in it."
 
 
-class PendingCall(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PendingCall:
     """A call about to run. `arguments` is its own copy and may be changed in place."""
 
     message: AssistantMessage
@@ -33,7 +32,8 @@ class PendingCall(Struct, frozen=True):
     arguments: dict[str, Any]
 
 
-class Block(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Block:
     """Refuses a call: the model gets `reason` as an error result."""
 
     reason: str = "Tool call blocked"
@@ -57,7 +57,8 @@ class BatchConfig(Protocol):
     def after_tool_call(self) -> AfterToolCall | None: ...
 
 
-class BatchOutcome(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
     """Results in call order. `terminate`: every result asked to end the run."""
 
     results: Sequence[ToolResultMessage]

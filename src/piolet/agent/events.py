@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
-
-from msgspec import Struct
 
 from piolet.agent.tools import ToolResult
 from piolet.llm.events import AssistantEvent
 from piolet.llm.messages import AssistantMessage, BaseMessage, ToolResultMessage, Usage
 
 
-class AgentStart(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AgentStart:
     type: ClassVar[Literal["agent_start"]] = "agent_start"
 
 
-class TurnStart(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TurnStart:
     type: ClassVar[Literal["turn_start"]] = "turn_start"
     turn_index: int
     timestamp: int
 
 
-class MessageStart(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class MessageStart:
     """A message begins. An assistant message is still empty then, with stop reason "pending"."""
 
     type: ClassVar[Literal["message_start"]] = "message_start"
     message: BaseMessage
 
 
-class MessageUpdate(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class MessageUpdate:
     """One event of the stream. `snapshot()` makes the message as it is at the time of the call, `usage()` its usage."""
 
     type: ClassVar[Literal["message_update"]] = "message_update"
@@ -45,19 +48,22 @@ class MessageUpdate(Struct, frozen=True):
         return self.snapshot().usage
 
 
-class MessageEnd(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class MessageEnd:
     type: ClassVar[Literal["message_end"]] = "message_end"
     message: BaseMessage
 
 
-class ToolExecutionStart(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolExecutionStart:
     type: ClassVar[Literal["tool_execution_start"]] = "tool_execution_start"
     tool_call_id: str
     tool_name: str
     args: dict[str, Any]
 
 
-class ToolExecutionUpdate(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolExecutionUpdate:
     type: ClassVar[Literal["tool_execution_update"]] = "tool_execution_update"
     tool_call_id: str
     tool_name: str
@@ -65,7 +71,8 @@ class ToolExecutionUpdate(Struct, frozen=True):
     partial_result: ToolResult
 
 
-class ToolExecutionEnd(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolExecutionEnd:
     type: ClassVar[Literal["tool_execution_end"]] = "tool_execution_end"
     tool_call_id: str
     tool_name: str
@@ -74,14 +81,16 @@ class ToolExecutionEnd(Struct, frozen=True):
     duration_ms: int
 
 
-class TurnEnd(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
     type: ClassVar[Literal["turn_end"]] = "turn_end"
     message: AssistantMessage
     tool_results: Sequence[ToolResultMessage]
     turn_index: int
 
 
-class AgentEnd(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AgentEnd:
     """An agent run is over; `messages` are all of it. `will_retry`: another agent run follows by itself."""
 
     type: ClassVar[Literal["agent_end"]] = "agent_end"
@@ -89,7 +98,8 @@ class AgentEnd(Struct, frozen=True):
     will_retry: bool = False
 
 
-class QueueUpdate(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class QueueUpdate:
     """The queues changed; both are given whole."""
 
     type: ClassVar[Literal["queue_update"]] = "queue_update"

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Literal, ParamSpec, TypeAlias, TypeVar
 
-from msgspec import Struct, field, structs
-from msgspec.structs import replace
+from msgspec import structs
 
 from piolet.agent.batch import AfterToolCall, BeforeToolCall, run_batch
 from piolet.agent.events import (
@@ -51,7 +51,8 @@ Emit: TypeAlias = Callable[[AgentEvent], Awaitable[None]]
 MessageSource: TypeAlias = Callable[[], Awaitable[Sequence[BaseMessage]]]
 
 
-class AgentContext(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AgentContext:
     """What a run works on. `messages` may be any records with a role; `convert_to_llm` decides what a model sees."""
 
     messages: Sequence[BaseMessage]
@@ -59,7 +60,8 @@ class AgentContext(Struct, frozen=True):
     tools: Sequence[AgentTool] = ()
 
 
-class Turn(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Turn:
     """A turn that has ended: the answer and the results of its calls. `index` counts from 0."""
 
     index: int
@@ -68,7 +70,8 @@ class Turn(Struct, frozen=True):
     context: AgentContext
 
 
-class NextTurn(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class NextTurn:
     """What the following turns use instead; None leaves a thing as it is."""
 
     model: Model | None = None
@@ -76,7 +79,8 @@ class NextTurn(Struct, frozen=True):
     context: AgentContext | None = None
 
 
-class LoopConfig(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class LoopConfig:
     """The only way out of the loop. All optional but the model, the stream and `convert_to_llm`.
 
     Callbacks may raise: where nothing else is said, the run then ends with an error message of that text. After an

@@ -4,10 +4,10 @@ commands, expansion of skills and templates, credentials, the settings. Nothing 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
-
-from msgspec.structs import replace
 
 from piolet.agent.queues import QueueMode
 from piolet.app.prompt import PromptRejected, UserPrompt
@@ -17,7 +17,7 @@ from piolet.app.user_shell import UserShell
 from piolet.base.ids import now_ms
 from piolet.harness.drive import RunResult
 from piolet.harness.errors import HarnessBusy, UnknownTarget
-from piolet.harness.events import SessionInfoChanged
+from piolet.harness.events import CompactionResult, SessionInfoChanged
 from piolet.harness.harness import AgentHarness
 from piolet.harness.messages import BashExecutionMessage
 from piolet.harness.session.copying import fork_points
@@ -47,8 +47,8 @@ class AgentSession:
         self.services = services
         self.harness = harness
         self.scope = scope
-        self.auto_compaction = services.settings.compaction.enabled
         self._shell = UserShell(services)
+        self._sending: asyncio.Task[RunResult] | None = None
 
     # ---- what it is
 
@@ -114,7 +114,9 @@ class AgentSession:
         """
         if isinstance(prompt, str):
             prompt = UserPrompt(prompt)
-        if self.is_streaming:
+        if self.is_streaming or self.harness.is_compacting:
+            if behavior is None and self.harness.is_compacting:
+                behavior = "follow_up"
             if behavior is None:
                 raise PromptRejected(BUSY)
             disposition = await self.queue(prompt, behavior)
@@ -128,6 +130,16 @@ class AgentSession:
             return await self.harness.prompt(self._message(prompt))
         except HarnessBusy as error:
             raise PromptRejected(str(error)) from None
+
+    async def compact(self, instructions: str | None = None) -> CompactionResult:
+        """Compact now. Prompts that came meanwhile are sent afterwards. Raises as the harness does."""
+        if self.model is None:
+            raise PromptRejected("No model selected: nothing can write the summary")
+        try:
+            return await self.harness.compact(instructions)
+        finally:
+            if self.pending_messages and self.harness.operation is None:
+                self._sending = asyncio.create_task(self.harness.continue_())
 
     async def queue(self, prompt: UserPrompt, behavior: Behavior) -> Disposition:
         """Put a prompt into the steering or the follow-up queue."""
@@ -205,6 +217,17 @@ class AgentSession:
     def auto_retry(self, enabled: bool) -> None:
         self.harness.retry = replace(self.harness.retry, enabled=enabled)
 
+    @property
+    def auto_compaction(self) -> bool:
+        return self.harness.auto_compaction
+
+    @auto_compaction.setter
+    def auto_compaction(self, enabled: bool) -> None:
+        policy = self.harness.compaction
+        self.harness.compaction = replace(
+            policy, settings=lambda model: replace(policy.settings(model), enabled=enabled)
+        )
+
     # ---- the user's own commands
 
     async def bash(
@@ -231,7 +254,8 @@ class AgentSession:
 
     def stats(self) -> SessionStats:
         """Return what the session has used, over all branches, and how full the window is."""
-        return SessionStats(self.session.id, self.session.path, self.session.totals(), None)
+        usage = None if self.model is None else self.harness.context_usage()
+        return SessionStats(self.session.id, self.session.path, self.session.totals(), usage)
 
     async def dispose(self) -> None:
         """Stop what is under way and close the session."""

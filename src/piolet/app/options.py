@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
-
-from msgspec import Struct, field
 
 from piolet.llm.messages import ThinkingLevel
 
 
-class NewSession(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class NewSession:
     """A new session; `session_id` must be free. `in_memory`: nothing reaches the disk."""
 
     session_id: str | None = None
@@ -19,24 +19,28 @@ class NewSession(Struct, frozen=True):
     parent_session: str | None = None
 
 
-class ContinueSession(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ContinueSession:
     """The most recent session of the folder; a new one if there is none."""
 
 
-class OpenSession(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class OpenSession:
     """A session file; a path that does not exist becomes a new session there. `cwd_override`: work there instead."""
 
     path: Path
     cwd_override: Path | None = None
 
 
-class ExactSession(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ExactSession:
     """The session of this folder with exactly this id; made if there is none."""
 
     session_id: str
 
 
-class ForkSession(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ForkSession:
     """A copy of a session file, all branches, in this folder."""
 
     path: Path
@@ -46,7 +50,8 @@ class ForkSession(Struct, frozen=True):
 SessionChoice: TypeAlias = NewSession | ContinueSession | OpenSession | ExactSession | ForkSession
 
 
-class ToolSelection(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolSelection:
     """Which tools are offered: `only` replaces the default set (or changes it by +name, -name); `exclude` acts last.
 
     Patterns may hold ``*``. `builtin` False: none of the built-in ones by default.
@@ -58,14 +63,16 @@ class ToolSelection(Struct, frozen=True):
     builtin: bool = True
 
 
-class ResourceSelection(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ResourceSelection:
     """Paths given by hand, and whether the usual places are searched as well."""
 
     paths: Sequence[str] = ()
     discover: bool = True
 
 
-class RuntimeOptions(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RuntimeOptions:
     """`trust`: the answer about the project's files, None to decide by the stored answer. `mode`: who draws."""
 
     cwd: Path

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from piolet.llm.messages import ImageContent
 
 
-class UserPrompt(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class UserPrompt:
     """A text with images, as typed: commands, skills and templates are not expanded yet."""
 
     text: str

@@ -17,6 +17,7 @@ from piolet.app.options import (
     SessionChoice,
 )
 from piolet.app.services import Services, load_services
+from piolet.harness.compaction.compactor import CompactionPolicy
 from piolet.harness.events import HarnessEvent
 from piolet.harness.harness import AgentHarness
 from piolet.harness.hooks import HookFailure, Hooks
@@ -25,7 +26,7 @@ from piolet.harness.session.copying import clone, fork, fork_from
 from piolet.harness.session.session import Session
 from piolet.harness.tools.options import ImageSettings, ToolOptions
 from piolet.harness.tools.registry import built_in_tools
-from piolet.llm.model import StreamOptions
+from piolet.llm.model import Model, StreamOptions
 
 Listener: TypeAlias = Callable[[HarnessEvent], Awaitable[None] | None]
 
@@ -177,6 +178,7 @@ def build(
         prompt=services.prompt_parts(),
         thinking_level=start.thinking,
         retry=RetryPolicy(retry.enabled, retry.max_retries, retry.base_delay_ms, retry.max_agent_delay_ms),
+        compaction=_compaction_policy(services),
         hooks=Hooks(on_failure),
         options=StreamOptions(
             session_id=session.id,
@@ -192,6 +194,26 @@ def build(
     if not context.messages or harness.thinking_level != context.thinking_level:
         session.append_thinking_level_change(harness.thinking_level)
     return AgentSession(services, harness, start.scope)
+
+
+def _compaction_policy(services: Services) -> CompactionPolicy:
+    """Compaction as the settings say; an unusable ``piolet.compactionModel`` is told of once."""
+    settings, models = services.settings, services.models
+
+    def summary_model() -> Model | None:
+        provider, _, model_id = (settings.compaction_model or "").partition("/")
+        if not provider:
+            return None
+        model = models.find(provider, model_id) if models.has_configured_auth(provider) else None
+        if model is None:
+            services.tell_once(f"{settings.compaction_model} cannot write summaries: unknown, or without credentials")
+        return model
+
+    return CompactionPolicy(
+        settings=lambda model: settings.compaction_for(model.key),
+        summary_model=summary_model,
+        branch_reserve_tokens=lambda: settings.branch_summary.reserve_tokens,
+    )
 
 
 def _tool_options(services: Services, session: Session, harness: Callable[[], AgentHarness]) -> ToolOptions:

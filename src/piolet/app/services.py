@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from msgspec import Struct, field
 
 from piolet.app.options import RuntimeOptions
 from piolet.app.settings import Settings
@@ -19,7 +18,8 @@ from piolet.harness.session.places import SessionPlace
 from piolet.llm.models import Models
 
 
-class Services(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Services:
     """`cwd` is on this machine; the environment has its own. `notices`: what the user should be told at the start."""
 
     options: RuntimeOptions
@@ -29,6 +29,11 @@ class Services(Struct, frozen=True):
     models: Models
     environment: Environment
     notices: list[str] = field(default_factory=list)
+
+    def tell_once(self, notice: str) -> None:
+        """Add a notice for the user unless it is there already."""
+        if notice not in self.notices:
+            self.notices.append(notice)
 
     @property
     def settings(self) -> Settings:

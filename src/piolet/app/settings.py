@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, overload
 
+from piolet.harness.compaction.settings import BranchSummarySettings, CompactionSettings
+
 T = TypeVar("T")
 
 CacheWarming: TypeAlias = Literal["off", "streaming", "idle"]
@@ -28,21 +30,6 @@ BUILT_IN_TOOLS = ("read", "bash", "edit", "write")
 
 class SettingsError(Exception):
     """A settings file or value that cannot be used; the text names the file or key and what is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionSettings:
-    """Tokens: `reserve_tokens` stay free for the answer, `keep_recent_tokens` are kept as they are."""
-
-    enabled: bool = True
-    reserve_tokens: int = 16384
-    keep_recent_tokens: int = 20000
-
-
-@dataclass(frozen=True, slots=True)
-class BranchSummarySettings:
-    reserve_tokens: int = 16384
-    skip_prompt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +267,8 @@ class Settings:
         """Return the compaction settings for the model ``provider/id``, with its overrides."""
         overrides = lookup(self.merged, "compaction.modelOverrides")
         override = overrides.get(model_key) if isinstance(overrides, dict) else None
+        if override is not None and not isinstance(override, dict):
+            raise SettingsError(f"setting compaction.modelOverrides of {model_key} must be an object")
         return _filled("compaction.modelOverrides", self.compaction, override)
 
     @property

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-from msgspec import Struct
 
 from piolet.base.ids import now_ms
 from piolet.harness.messages import CustomMessage
@@ -16,14 +15,16 @@ if TYPE_CHECKING:
     from piolet.harness.session.session import Session
 
 
-class CustomDraft(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CustomDraft:
     """State of an extension or embedder; never reaches the model."""
 
     custom_type: str
     data: Any = None
 
 
-class CustomMessageDraft(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CustomMessageDraft:
     """A message that the model sees as a user message. `display`: shown on screens."""
 
     custom_type: str
@@ -35,14 +36,16 @@ class CustomMessageDraft(Struct, frozen=True):
         return CustomMessage(self.custom_type, self.content, self.display, now_ms(), self.details)
 
 
-class ContextEditDraft(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ContextEditDraft:
     """Takes the target's message out of the context, or gives it other content (a string or blocks)."""
 
     target_id: str
     content: str | Sequence[UserBlock] | None = None
 
 
-class CompactionDraft(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CompactionDraft:
     """A summary that stands for what is before `first_kept_entry_id` (None: nothing older is kept)."""
 
     summary: str
@@ -53,7 +56,8 @@ class CompactionDraft(Struct, frozen=True):
     from_hook: bool = False
 
 
-class LabelDraft(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class LabelDraft:
     """Names an entry; None or an empty label takes the name away."""
 
     target_id: str

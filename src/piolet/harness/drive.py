@@ -7,10 +7,8 @@ again, or the messages that came meanwhile are delivered, or the run settles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from piolet.agent.agent import NothingToContinue
 from piolet.agent.events import AgentEnd, AgentEvent, MessageEnd, MessageUpdate, TurnEnd
@@ -29,6 +27,7 @@ from piolet.harness.hook_points import (
 )
 from piolet.harness.retry import GiveUp, Retry, next_try
 from piolet.llm.messages import AssistantMessage, BaseMessage, ImageContent, UserMessage, text_of
+from piolet.llm.overflow import is_overflow, is_recoverable_length
 
 if TYPE_CHECKING:
     from piolet.harness.harness import AgentHarness
@@ -59,6 +58,7 @@ class Drive:
         self._last: AssistantMessage | None = None
         self._one_more = False
         self._new: list[BaseMessage] = []
+        self._recovered = False
         self._replaced_prompt: str | None = None
         self._appended: Sequence[str] = ()
 
@@ -67,6 +67,7 @@ class Drive:
         harness = self._harness
         try:
             if prompts:
+                await self._compact_before()
                 prompts = await self._begin(prompts)
             await self._build_prompt()
             self._new += await self._agent_run(prompts)
@@ -74,14 +75,19 @@ class Drive:
                 self._new += await self._agent_run(())
         finally:
             await harness.flush_idle()
-            failure = harness.failure
             harness.release()
-            await harness.publish(AgentSettled(self._outcome == "aborted"), self._signal)
-        if failure is not None:
-            raise failure
+            await harness.publish(AgentSettled(self._outcome == "aborted"))
+        if harness.failure is not None:
+            raise harness.failure
         return RunResult(tuple(self._new), self._last, self._outcome)
 
     # ---- beginning
+
+    async def _compact_before(self) -> None:
+        """Make room before a new question, if the last answer left too little."""
+        compactor = self._harness.compactor
+        if compactor.is_due(last_answer(self._harness.agent.messages)):
+            await compactor.compact("threshold", self._signal)
 
     async def _begin(self, prompts: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
         """Store the prompt, then ask the hooks; return all messages that the run starts with."""
@@ -126,11 +132,17 @@ class Drive:
             return []
 
     async def prepare_next_turn(self, turn: Turn) -> NextTurn | None:
-        """Between two turns: the prompt is built again, since its inputs may have changed."""
+        """Between two turns: the prompt is built again, since its inputs may have changed, and room is made."""
         self._one_more = False
         await self._build_prompt()
         self._harness.refresh_context()
+        if self._harness.compactor.is_due_between_turns():
+            await self._harness.compactor.compact("threshold", self._signal)
         return None
+
+    def should_stop(self, turn: Turn) -> bool:
+        """An answer that found the window full ends the agent run: recovery comes first."""
+        return self._overflowed(turn.message) is not None
 
     async def on_agent_event(self, event: AgentEvent) -> None:
         """Store what is final, decide what follows, then tell."""
@@ -140,8 +152,7 @@ class Drive:
                 harness.record(harness.session.begin)
             case MessageEnd(message=message):
                 harness.record(lambda: harness.recorder.store(message))
-                if isinstance(message, AssistantMessage):
-                    self._last = message
+                self._note(message)
             case TurnEnd():
                 await self._end_turn(event)
             case AgentEnd():
@@ -175,7 +186,7 @@ class Drive:
     # ---- recovering
 
     def _decide(self) -> Retry | GiveUp | None:
-        if self._last is None or self._signal.aborted:
+        if self._last is None or self._signal.aborted or self._overflowed(self._last):
             return None
         return next_try(self._harness.retry, self._last, self._attempts, self._harness.asked_wait_ms)
 
@@ -183,6 +194,8 @@ class Drive:
         """Whether another agent run follows; what has to happen before it is done here."""
         if self._signal.aborted or self._harness.failure is not None:
             return False
+        if self._last is not None and (overflow := self._overflowed(self._last)):
+            return await self._recover(self._last, answered=overflow == "answered")
         match self._retry:
             case Retry() as retry:
                 return await self._wait_for(retry)
@@ -190,6 +203,8 @@ class Drive:
                 await self._harness.publish(AutoRetryEnd(False, self._attempts, why))
             case _:
                 pass
+        if self._answered_well() and self._harness.compactor.is_due(self._last):
+            await self._harness.compactor.compact("threshold", self._signal)
         return await self._one_more_at_boundary()
 
     async def _wait_for(self, retry: Retry) -> bool:
@@ -208,34 +223,74 @@ class Drive:
             return False
         return True
 
+    def _overflowed(self, message: AssistantMessage) -> Literal["answered", "failed"] | None:
+        """How `message` shows that the window was full; None if it does not. Only the present model's word counts."""
+        model = self._harness.model
+        if (message.provider, message.model) != (model.provider, model.id) or not self._harness.auto_compaction:
+            return None
+        if is_overflow(message, model.context_window):
+            return "answered" if message.stop_reason == "stop" else "failed"
+        return "failed" if is_recoverable_length(message, model.max_tokens) else None
+
+    async def _recover(self, message: AssistantMessage, *, answered: bool) -> bool:
+        """Compact; then ask again, once, unless the question was answered all the same."""
+        compactor = self._harness.compactor
+        if answered:
+            await compactor.compact("overflow", self._signal)
+            return await self._one_more_at_boundary()
+        if self._recovered:
+            await compactor.gave_up()
+            return False
+        self._recovered = True
+        await self._drop(message)
+        return await compactor.compact("overflow", self._signal, will_retry=True) is not None
+
     async def _drop(self, message: AssistantMessage) -> None:
-        """Take a failed answer out of the context; the record keeps it."""
-        entry_id = self._harness.recorder.entry_id(message)
-        if entry_id is not None:
-            await self._harness.append_all([ContextEditDraft(entry_id)])
+        """Take a failed answer and the results of its calls out of the context; the record keeps them."""
+        recorder = self._harness.recorder
+        ids = [recorder.entry_id(message), *(recorder.result_id(call.id) for call in message.tool_calls)]
+        await self._harness.append_all([ContextEditDraft(entry_id) for entry_id in ids if entry_id is not None])
 
     # ---- settling
 
     async def _one_more_at_boundary(self) -> bool:
         harness = self._harness
-        again = self._one_more
+        again = self._one_more or (self._answered_well() and self._queued())
         if harness.hooks.wanted(AGENT_BEFORE_SETTLE):
             event = BeforeSettleEvent(self._outcome)
             event = await harness.hooks.run(AGENT_BEFORE_SETTLE, event, self._signal)
             await harness.append_all(event.entries)
             again = again or event.continue_
-        if not again:
-            await harness.flush_idle()
-            again = self._outcome == "completed" and bool(harness.agent.steering or harness.agent.follow_ups)
         harness.refresh_context()
         return again
+
+    def _note(self, message: BaseMessage) -> None:
+        """Remember the last answer; a new question or a whole answer allows another recovery."""
+        if isinstance(message, AssistantMessage):
+            self._last = message
+            if message.stop_reason not in ("error", "length"):
+                self._recovered = False
+        elif isinstance(message, UserMessage):
+            self._recovered = False
 
     def _answered(self, message: BaseMessage) -> bool:
         return isinstance(message, AssistantMessage) and message.stop_reason not in ("error", "aborted")
 
+    def _answered_well(self) -> bool:
+        return self._last is not None and self._answered(self._last)
+
+    def _queued(self) -> bool:
+        """Whether messages came while the agent was not looking: during a compaction."""
+        return bool(self._harness.agent.steering or self._harness.agent.follow_ups)
+
     @property
     def _outcome(self) -> Outcome:
         return "aborted" if self._signal.aborted else _outcome(self._last)
+
+
+def last_answer(messages: Sequence[BaseMessage]) -> AssistantMessage | None:
+    """Return the newest answer among `messages`."""
+    return next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
 
 
 def _outcome(message: AssistantMessage | None) -> Outcome:

@@ -1,17 +1,19 @@
-"""Operations that a harness refuses.
+"""Operations that a harness refuses or that failed; nothing has changed then.
 
 HarnessError
 ├── HarnessBusy          another operation is under way; the text names it
 ├── HarnessClosed        the harness was closed
 ├── NothingToDo          nothing to continue, nothing to compact
-└── UnknownTarget        no such entry, model, tool, skill or template
+├── UnknownTarget        no such entry, model, tool, skill or template
+├── Cancelled            stopped on request, by the user or by a hook
+└── CompactionFailed     no summary could be made; the text says why
 """
 
 from __future__ import annotations
 
 
 class HarnessError(Exception):
-    """An operation that was refused; nothing has changed."""
+    """An operation that was not carried out."""
 
 
 class HarnessBusy(HarnessError):
@@ -28,3 +30,11 @@ class NothingToDo(HarnessError):
 
 class UnknownTarget(HarnessError):
     """What was named does not exist here."""
+
+
+class Cancelled(HarnessError):
+    """The operation was stopped on request."""
+
+
+class CompactionFailed(HarnessError):
+    """No summary could be made."""

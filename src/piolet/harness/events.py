@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
-
-from msgspec import Struct
 
 from piolet.agent.events import AgentEvent
 from piolet.llm.messages import ThinkingLevel, Usage
@@ -13,14 +12,16 @@ from piolet.llm.model import Model
 CompactionReason: TypeAlias = Literal["manual", "threshold", "overflow"]
 
 
-class AgentSettled(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AgentSettled:
     """Nothing more happens by itself."""
 
     type: ClassVar[Literal["agent_settled"]] = "agent_settled"
     aborted: bool
 
 
-class AutoRetryStart(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AutoRetryStart:
     """A failed request is tried again after `delay_ms`; `attempt` counts from 1."""
 
     type: ClassVar[Literal["auto_retry_start"]] = "auto_retry_start"
@@ -30,14 +31,16 @@ class AutoRetryStart(Struct, frozen=True):
     error_message: str
 
 
-class AutoRetryEnd(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AutoRetryEnd:
     type: ClassVar[Literal["auto_retry_end"]] = "auto_retry_end"
     success: bool
     attempt: int
     final_error: str | None = None
 
 
-class CompactionResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CompactionResult:
     """What a compaction gave. `estimated_tokens_after`: plain sum of estimates of the new context."""
 
     summary: str
@@ -48,12 +51,14 @@ class CompactionResult(Struct, frozen=True):
     details: Any = None
 
 
-class CompactionStart(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CompactionStart:
     type: ClassVar[Literal["compaction_start"]] = "compaction_start"
     reason: CompactionReason
 
 
-class CompactionEnd(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CompactionEnd:
     type: ClassVar[Literal["compaction_end"]] = "compaction_end"
     reason: CompactionReason
     result: CompactionResult | None
@@ -62,7 +67,8 @@ class CompactionEnd(Struct, frozen=True):
     error_message: str | None = None
 
 
-class SummarizationRetryScheduled(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SummarizationRetryScheduled:
     type: ClassVar[Literal["summarization_retry_scheduled"]] = "summarization_retry_scheduled"
     attempt: int
     max_attempts: int
@@ -70,29 +76,34 @@ class SummarizationRetryScheduled(Struct, frozen=True):
     error_message: str
 
 
-class SummarizationRetryAttemptStart(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SummarizationRetryAttemptStart:
     type: ClassVar[Literal["summarization_retry_attempt_start"]] = "summarization_retry_attempt_start"
     source: Literal["compaction", "branchSummary"]
     reason: CompactionReason | None = None
 
 
-class SummarizationRetryFinished(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SummarizationRetryFinished:
     type: ClassVar[Literal["summarization_retry_finished"]] = "summarization_retry_finished"
 
 
-class EntryAppended(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class EntryAppended:
     """An entry that no other event tells of: custom state, a context edit."""
 
     type: ClassVar[Literal["entry_appended"]] = "entry_appended"
     entry: Any
 
 
-class SessionInfoChanged(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SessionInfoChanged:
     type: ClassVar[Literal["session_info_changed"]] = "session_info_changed"
     name: str | None
 
 
-class ModelSelect(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ModelSelect:
     """The model changed. Not on the wire."""
 
     type: ClassVar[Literal["model_select"]] = "model_select"
@@ -101,7 +112,8 @@ class ModelSelect(Struct, frozen=True):
     source: Literal["set", "cycle", "restore"]
 
 
-class ThinkingLevelSelect(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ThinkingLevelSelect:
     """The effective thinking level changed; on the wire ``thinking_level_changed``."""
 
     type: ClassVar[Literal["thinking_level_select"]] = "thinking_level_select"
@@ -109,7 +121,8 @@ class ThinkingLevelSelect(Struct, frozen=True):
     previous_level: ThinkingLevel
 
 
-class SessionTree(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SessionTree:
     """The leaf moved."""
 
     type: ClassVar[Literal["session_tree"]] = "session_tree"
@@ -119,7 +132,8 @@ class SessionTree(Struct, frozen=True):
     from_extension: bool = False
 
 
-class SessionCompact(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SessionCompact:
     type: ClassVar[Literal["session_compact"]] = "session_compact"
     compaction_entry: Any
     from_extension: bool
@@ -127,7 +141,8 @@ class SessionCompact(Struct, frozen=True):
     will_retry: bool
 
 
-class SessionCompactFailed(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SessionCompactFailed:
     type: ClassVar[Literal["session_compact_failed"]] = "session_compact_failed"
     reason: CompactionReason
     error_message: str | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from piolet.agent.agent import Agent, ClearedQueues, as_messages
 from piolet.agent.events import AgentEvent
@@ -18,26 +18,31 @@ from piolet.agent.running import Busy, RunSlot
 from piolet.agent.tools import AgentTool
 from piolet.base.abort import AbortController, AbortSignal
 from piolet.harness.bridge import HookBridge
+from piolet.harness.compaction.compactor import CompactionPolicy, Compactor
 from piolet.harness.drafts import CONTEXT_DRAFTS, ContextEditDraft, CustomDraft, EntryDraft, append_draft
 from piolet.harness.drive import Drive, RunResult
 from piolet.harness.environments.base import Environment
 from piolet.harness.errors import HarnessBusy, HarnessClosed, NothingToDo
-from piolet.harness.events import EntryAppended, HarnessEvent, ModelSelect, ThinkingLevelSelect
+from piolet.harness.events import CompactionResult, EntryAppended, HarnessEvent, ModelSelect, ThinkingLevelSelect
 from piolet.harness.hook_points import ASKED_AT_HOOK
 from piolet.harness.hooks import Hook, Hooks
 from piolet.harness.messages import convert_to_llm
+from piolet.harness.navigation import NavigationResult, navigate
 from piolet.harness.prompt.parts import PromptParts
 from piolet.harness.prompt.records import PromptInputs
 from piolet.harness.prompt.system_prompt import system_prompt
 from piolet.harness.recorder import Recorder
 from piolet.harness.retry import RetryPolicy
+from piolet.harness.session.copying import branched_session, fork
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.session import Session
-from piolet.llm.messages import BaseMessage, ImageContent, Message, ThinkingLevel
+from piolet.harness.stats import ContextUsage
+from piolet.llm.messages import AssistantMessage, BaseMessage, ImageContent, Message, ThinkingLevel
 from piolet.llm.model import Context, Model, StreamOptions
 from piolet.llm.stream import AssistantStream, StreamFunction
 from piolet.llm.thinking import clamp_level
 
+T = TypeVar("T")
 Listener: TypeAlias = Callable[[HarnessEvent], Awaitable[None] | None]
 
 
@@ -69,6 +74,7 @@ class AgentHarness:
         prompt: PromptParts | None = None,
         thinking_level: ThinkingLevel = "off",
         retry: RetryPolicy | None = None,
+        compaction: CompactionPolicy | None = None,
         hooks: Hooks | None = None,
         options: StreamOptions | None = None,
         convert_to_llm: Callable[[Sequence[BaseMessage]], Sequence[Message]] = convert_to_llm,
@@ -77,6 +83,8 @@ class AgentHarness:
         self.environment = environment
         self.hooks = hooks or Hooks()
         self.retry = retry or RetryPolicy()
+        self.compaction = compaction or CompactionPolicy()
+        self.compactor = Compactor(self)
         self.prompt_parts = prompt or PromptParts()
         self.options = options or StreamOptions()
         self.failure: SessionError | None = None
@@ -106,11 +114,12 @@ class AgentHarness:
                 before_tool_call=self.bridge.before_tool_call,
                 after_tool_call=self.bridge.after_tool_call,
                 prepare_next_turn=self._prepare_next_turn,
+                should_stop_after_turn=self._should_stop,
             ),
             tools=self._active_tools(),
-            emit=self._on_agent_event,
         )
-        self._rebuild_context()
+        self.agent.subscribe(self._on_agent_event)
+        self.rebuild_context()
 
     # ---- runs
 
@@ -318,9 +327,10 @@ class AgentHarness:
     def refresh_context(self) -> None:
         """Build the context again if an entry changed it."""
         if self._stale:
-            self._rebuild_context()
+            self.rebuild_context()
 
-    def _rebuild_context(self) -> None:
+    def rebuild_context(self) -> None:
+        """Build the context from the session."""
         self._stale = False
         messages = self.session.build_context().messages
         self.agent.replace_messages([message for message in messages if isinstance(message, BaseMessage)])
@@ -338,6 +348,73 @@ class AgentHarness:
             self.failure = self.failure or error
             self._slot.abort("the session could not be written")
 
+    # ---- compaction and the tree
+
+    @property
+    def auto_compaction(self) -> bool:
+        """Whether compaction happens by itself."""
+        return self.compactor.settings().enabled
+
+    @property
+    def is_compacting(self) -> bool:
+        return self.compactor.running
+
+    def context_usage(self) -> ContextUsage:
+        """Return how full the model's window is."""
+        return self.compactor.context_usage()
+
+    async def compact(self, instructions: str | None = None) -> CompactionResult:
+        """Compact now, whatever the settings say; a run under way is aborted first.
+
+        `instructions` say what the summary should dwell on. Raises `NothingToDo`, `Cancelled`, `CompactionFailed`.
+        """
+        self._check_open()
+        if self._slot.running == "a run":
+            await self.abort()
+
+        async def work(signal: AbortSignal) -> CompactionResult:
+            result = await self.compactor.compact("manual", signal, instructions)
+            assert result is not None, "a manual compaction succeeds or raises"
+            return result
+
+        return await self._operate("a compaction", work)
+
+    async def navigate_tree(
+        self,
+        target_id: str,
+        *,
+        summarize: bool = False,
+        custom_instructions: str | None = None,
+        replace_instructions: bool = False,
+        label: str | None = None,
+    ) -> NavigationResult:
+        """Move the leaf to an entry: to before it if it is a user's or a custom message, whose text comes back.
+
+        With `summarize` the branch that is left is summarized at the new place. Raises `UnknownTarget`, `HarnessBusy`,
+        `CompactionFailed`.
+        """
+        self._check_open()
+
+        async def work(signal: AbortSignal) -> NavigationResult:
+            return await navigate(
+                self,
+                target_id,
+                signal,
+                summarize=summarize,
+                custom_instructions=custom_instructions,
+                replace_instructions=replace_instructions,
+                label=label,
+            )
+
+        return await self._operate("a navigation", work)
+
+    def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> Session:
+        """Write a new session with the branch up to an entry and return it; this harness keeps its own.
+
+        "before" takes a user message only, and ends before it. Raises `SessionError`.
+        """
+        return fork(self.session, entry_id)[0] if position == "before" else branched_session(self.session, entry_id)
+
     # ---- events
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -348,14 +425,12 @@ class AgentHarness:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
-    async def publish(self, event: HarnessEvent, signal: AbortSignal | None = None) -> None:
-        """Tell the handlers registered under the event's name, then the listeners. `signal`: of the run, if it is
-        over already."""
-        signal = signal or self._slot.signal
+    async def publish(self, event: HarnessEvent) -> None:
+        """Tell the handlers registered under the event's name, then the listeners."""
         if event.type not in ASKED_AT_HOOK and self.hooks.wanted(event.type):
-            await self.hooks.run(Hook(event.type), event, signal)
+            await self.hooks.run(Hook(event.type), event, self._slot.signal)
         for listener in tuple(self._listeners):
-            await self.hooks.tell(event.type, listener, event, signal)
+            await self.hooks.tell(event.type, listener, event)
 
     # ---- closing
 
@@ -375,17 +450,23 @@ class AgentHarness:
 
         async def work(signal: AbortSignal) -> RunResult:
             self.failure = None
-            drive = self._drive = Drive(self, signal)
+            self._drive = Drive(self, signal)
             try:
-                return await drive.run(prompts)
+                return await self._drive.run(prompts)
             finally:
-                if self._drive is drive:  # a handler of its last event may have started the next run
-                    self._drive = None
+                self._drive = None
 
+        return await self._operate("a run", work)
+
+    async def _operate(self, name: str, work: Callable[[AbortSignal], Awaitable[T]]) -> T:
         try:
-            return await self._slot.run("a run", work)
+            return await self._slot.run(name, work)
         except Busy as error:
             raise HarnessBusy(str(error)) from None
+
+    async def ask(self, model: Model, context: Context, options: StreamOptions) -> AssistantMessage:
+        """Send one request beside the conversation and return the answer."""
+        return await self._open_stream(model, context, options).result()
 
     def release(self) -> None:
         """The run is settled: the next may start while the listeners are told."""
@@ -416,6 +497,9 @@ class AgentHarness:
 
     async def _prepare_next_turn(self, turn: Turn) -> NextTurn | None:
         return await self._drive.prepare_next_turn(turn) if self._drive else None
+
+    async def _should_stop(self, turn: Turn) -> bool:
+        return self._drive is not None and self._drive.should_stop(turn)
 
     async def _on_agent_event(self, event: AgentEvent) -> None:
         if self._drive is not None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from piolet.agent.tools import ToolResult
 from piolet.harness.drafts import CustomMessageDraft, EntryDraft
@@ -24,7 +22,8 @@ Outcome: TypeAlias = Literal["completed", "aborted", "error"]
 # ---- before_agent_start
 
 
-class BeforeAgentStart(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class BeforeAgentStart:
     """The user's entry is in the tree, the first request not yet sent."""
 
     message: BaseMessage | None
@@ -37,7 +36,8 @@ class BeforeAgentStart(Struct, frozen=True):
     messages: Sequence[CustomMessageDraft] = ()
 
 
-class StartResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class StartResult:
     """`system_prompt` replaces the prompt for this run; `append_system_prompt` is added to its second part."""
 
     message: CustomMessageDraft | None = None
@@ -60,13 +60,15 @@ BEFORE_AGENT_START: Hook[BeforeAgentStart, StartResult] = Hook("before_agent_sta
 # ---- context
 
 
-class ContextEvent(Struct):
+@dataclass(slots=True)
+class ContextEvent:
     """Before each request. `messages` is a deep copy: edit it in place, or return another list."""
 
     messages: list[BaseMessage]
 
 
-class ContextResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ContextResult:
     messages: Sequence[BaseMessage]
 
 
@@ -79,13 +81,15 @@ CONTEXT: Hook[ContextEvent, ContextResult] = Hook(
 # ---- message_end
 
 
-class MessageEndEvent(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class MessageEndEvent:
     """A message is final, before it is stored."""
 
     message: BaseMessage
 
 
-class MessageResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class MessageResult:
     """Replaces the message; the role must stay."""
 
     message: BaseMessage
@@ -102,7 +106,8 @@ MESSAGE_END: Hook[MessageEndEvent, MessageResult] = Hook("message_end", fold=_fo
 # ---- tools
 
 
-class ToolCallEvent(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolCallEvent:
     """A call about to run. `input` is mutable; what it holds afterwards is validated again and used."""
 
     tool_call_id: str
@@ -111,7 +116,8 @@ class ToolCallEvent(Struct, frozen=True):
     block: ToolCallResult | None = None
 
 
-class ToolCallResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolCallResult:
     block: bool = False
     reason: str | None = None
     terminate: bool = False
@@ -128,7 +134,8 @@ TOOL_CALL: Hook[ToolCallEvent, ToolCallResult] = Hook(
 )
 
 
-class ToolResultEvent(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolResultEvent:
     """A call has ended."""
 
     tool_call_id: str
@@ -142,7 +149,8 @@ class ToolResultEvent(Struct, frozen=True):
     changed: bool = False
 
 
-class ToolResultPatch(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolResultPatch:
     """None leaves a field as it is. New `content` without `structured_content` drops the old one."""
 
     content: Sequence[UserBlock] | None = None
@@ -172,7 +180,8 @@ TOOL_RESULT: Hook[ToolResultEvent, ToolResultPatch] = Hook("tool_result", fold=_
 # ---- provider
 
 
-class BeforeProviderRequest(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class BeforeProviderRequest:
     """The body is built. A handler that returns a dict replaces it."""
 
     payload: dict[str, Any]
@@ -183,7 +192,8 @@ BEFORE_PROVIDER_REQUEST: Hook[BeforeProviderRequest, dict[str, Any]] = Hook(
 )
 
 
-class BeforeProviderHeaders(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class BeforeProviderHeaders:
     """The headers are built. `headers` is mutable; None removes one."""
 
     headers: dict[str, str | None]
@@ -194,7 +204,8 @@ BEFORE_PROVIDER_HEADERS: Hook[BeforeProviderHeaders, None] = Hook(
 )
 
 
-class AfterProviderResponse(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AfterProviderResponse:
     status: int
     headers: Mapping[str, str]
 
@@ -202,7 +213,8 @@ class AfterProviderResponse(Struct, frozen=True):
 AFTER_PROVIDER_RESPONSE: Hook[AfterProviderResponse, None] = Hook("after_provider_response")
 
 
-class ProviderStreamEvent(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ProviderStreamEvent:
     """One parsed record of the provider's stream; to read only."""
 
     provider: str
@@ -216,14 +228,16 @@ PROVIDER_STREAM_EVENT: Hook[ProviderStreamEvent, None] = Hook("provider_stream_e
 # ---- boundaries
 
 
-class Boundary(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Boundary:
     """Asks for more at a boundary: entries to append, and with `continue_` one more request."""
 
     entries: Sequence[EntryDraft] = ()
     continue_: bool = False
 
 
-class TurnEndEvent(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TurnEndEvent:
     """A turn is over and stored."""
 
     turn_index: int
@@ -236,7 +250,8 @@ class TurnEndEvent(Struct, frozen=True):
     outcome: Outcome = "completed"
 
 
-class BeforeSettleEvent(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class BeforeSettleEvent:
     """The run is about to settle."""
 
     outcome: Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from piolet.harness.messages import CustomMessage, KnownMessage
 from piolet.harness.session.session import Session
-from piolet.llm.messages import BaseMessage
+from piolet.llm.messages import BaseMessage, ToolResultMessage
 
 
 class Recorder:
@@ -33,6 +33,13 @@ class Recorder:
         """Return the id under which `message` was stored in this run."""
         known = self._entries.get(id(message))
         return known[1] if known else None
+
+    def result_id(self, tool_call_id: str) -> str | None:
+        """Return the id under which the result of a call was stored in this run."""
+        for message, entry_id in self._entries.values():
+            if isinstance(message, ToolResultMessage) and message.tool_call_id == tool_call_id:
+                return entry_id
+        return None
 
     def forget(self) -> None:
         """Start anew: the run is over."""

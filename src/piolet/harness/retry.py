@@ -5,13 +5,14 @@ Source: the provider specification, section 3, "Agent-level retry".
 
 from __future__ import annotations
 
-from msgspec import Struct
+from dataclasses import dataclass
 
 from piolet.llm.messages import AssistantMessage
 from piolet.llm.retry import backoff_ms, is_retryable
 
 
-class RetryPolicy(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
     """`max_retries` tries after the first; the delay doubles from `base_delay_ms` and is cut at `max_delay_ms`."""
 
     enabled: bool = True
@@ -24,14 +25,16 @@ class RetryPolicy(Struct, frozen=True):
         return backoff_ms(attempt, self.base_delay_ms, self.max_delay_ms)
 
 
-class Retry(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Retry:
     """Try again: number `attempt`, after `delay_ms`."""
 
     attempt: int
     delay_ms: int
 
 
-class GiveUp(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class GiveUp:
     """Do not try (again); `why` is told to the user."""
 
     why: str

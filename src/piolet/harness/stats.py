@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from dataclasses import dataclass
 
 from piolet.harness.session.totals import Totals
 
 
-class ContextUsage(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ContextUsage:
     """How much of the window the context fills. `tokens` is None right after a compaction, when nobody knows."""
 
     tokens: int | None
@@ -18,7 +19,8 @@ class ContextUsage(Struct, frozen=True):
         return None if self.tokens is None or not self.window else self.tokens / self.window * 100
 
 
-class SessionStats(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SessionStats:
     """Totals run over the whole file, all branches; `context` is that of the present leaf (None without a model)."""
 
     id: str

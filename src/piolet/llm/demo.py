@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from piolet.base.abort import Aborted, sleep
 from piolet.base.ids import now_ms
@@ -93,7 +94,8 @@ def stream(model: Model, context: Context, options: StreamOptions) -> AssistantS
     return AssistantStream(events(), message)
 
 
-class Reply(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Reply:
     text: str
     calls: Sequence[ToolCall] = ()
 

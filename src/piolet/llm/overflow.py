@@ -43,9 +43,7 @@ _overflow = re.compile(
     ),
     re.IGNORECASE,
 )
-_other = re.compile(
-    r"^(?:Throttling error|Service unavailable):|rate[ _-]?limit|too[ _]many[ _]requests", re.IGNORECASE
-)
+_other = re.compile(r"^(?:Throttling error|Service unavailable):|rate limit|too many requests", re.IGNORECASE)
 _no_body = re.compile(r"^4(?:00|13)\b.*\(no body\)", re.IGNORECASE)
 
 
@@ -72,3 +70,8 @@ def is_overflow(message: AssistantMessage, context_window: int = 0) -> bool:
             return context_window > 0 and message.usage.output == 0 and sent >= context_window * 0.99
         case _:
             return False
+
+
+def is_recoverable_length(message: AssistantMessage, max_tokens: int) -> bool:
+    """Return whether an answer stopped for length below the model's own limit: the window was full, not the answer."""
+    return message.stop_reason == "length" and max_tokens > 0 and message.usage.output < max_tokens

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
 
 from piolet.llm.messages import THINKING_LEVELS, ThinkingLevel
 from piolet.llm.model import Model
@@ -18,14 +18,16 @@ from piolet.llm.model import Model
 HasAuth = Callable[[str], bool]
 
 
-class ScopedModel(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ScopedModel:
     """A model to choose from, with the level that its pattern asked for."""
 
     model: Model
     thinking: ThinkingLevel | None = None
 
 
-class PatternProblem(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PatternProblem:
     """Something to tell the user about a pattern; `code` for programs, `text` for people."""
 
     code: Literal["ambiguous", "no-match", "invalid-thinking", "custom-id", "unknown-provider", "no-models"]
@@ -33,12 +35,14 @@ class PatternProblem(Struct, frozen=True):
     text: str
 
 
-class Scope(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Scope:
     models: Sequence[ScopedModel]
     warnings: Sequence[PatternProblem]
 
 
-class Choice(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Choice:
     """What ``--model`` means. Without a pattern all is None; with an `error` there is no model."""
 
     model: Model | None = None
@@ -275,7 +279,7 @@ def _listed(models: Iterable[Model]) -> str:
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
-    """``*`` and ``?`` do not cross a slash, ``**`` as a whole part does; ``[...]`` is a class, ``[!...]`` not in it."""
+    """``*`` and ``?`` do not cross a slash, ``**`` between slashes does; ``[...]`` is a class, ``[!...]`` not that."""
     parts = []
     for piece in re.findall(r"(?:(?<=/)|(?<!.))\*\*(?:/|$)|\*+|\?|\[[!^]?\]?[^\]]*\]|.", pattern, re.DOTALL):
         if piece in ("**", "**/") and (piece != "**" or pattern.endswith("**")):

@@ -6,8 +6,7 @@ Sources: providers, section 11; the order is the one in which a start model is l
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 CHAT = "openai-completions"
 RESPONSES = "openai-responses"
@@ -19,7 +18,8 @@ _QWEN = "https://token-plan.maas.qwencloudapi.com/compatible-mode/v1"
 _QWEN_CN = "https://token-plan.maas.qianwenaiapi.com/compatible-mode/v1"
 
 
-class BuiltinProvider(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class BuiltinProvider:
     """One provider.
 
     `apis`: base URL by wire protocol, the main one first; ``{NAME}`` in a URL stands for a variable. `key_env`: the

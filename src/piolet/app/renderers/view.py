@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
-
-from msgspec import Struct, field
 
 from piolet.tui.blocks.frame import Frame, plain
 from piolet.tui.blocks.tool_card import CardStatus
@@ -19,7 +18,8 @@ MISSING = "..."
 _INVALID = Span("[invalid arg]", ERROR)
 
 
-class ToolView(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolView:
     """A tool call. `args` may be partial or of wrong types until `complete`. `text` is that of the result, or of the
     last update. `seconds`: how long it runs or ran. `preview`: the diff that an edit will make. `images`: a line for
     each picture of the result. `cwd` and `home` shorten paths."""
@@ -52,7 +52,8 @@ class ToolView(Struct, frozen=True):
 Draw: TypeAlias = Callable[[ToolView, Frame], Sequence[Line]]
 
 
-class ToolRenderer(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolRenderer:
     """How a tool's calls look: the lines of the call and those of its body. `boxed` False: it draws its own shell, in
     rows of `Frame.width`."""
 

@@ -7,16 +7,16 @@ are `OSError` with `errno` set, as the operating system words them.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
-
-from msgspec import Struct, field
 
 from piolet.base.abort import AbortSignal
 
 FileKind: TypeAlias = Literal["file", "directory", "symlink", "fifo", "socket", "device"]
 
 
-class FileInfo(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class FileInfo:
     """`kind` is "symlink" only where links are not followed. `mode`: permission bits. `mtime_ns`: nanoseconds."""
 
     kind: FileKind
@@ -25,7 +25,8 @@ class FileInfo(Struct, frozen=True):
     mtime_ns: int
 
 
-class DirectoryEntry(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DirectoryEntry:
     """A name in a folder. `target` is what a symlink leads to; None if it dangles."""
 
     name: str
@@ -33,7 +34,8 @@ class DirectoryEntry(Struct, frozen=True):
     target: FileKind | None = None
 
 
-class ExitStatus(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ExitStatus:
     """How a process ended.
 
     `code`: the exit code, 128 + N for a death by signal N, None when it was killed by us.
@@ -52,7 +54,8 @@ class ExitStatus(Struct, frozen=True):
 OnOutput: TypeAlias = Callable[[bytes, Literal["stdout", "stderr"]], Awaitable[None]]
 
 
-class GrepQuery(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class GrepQuery:
     """What to search. `path` is absolute. `context`: lines before and after. `limit`: lines that match."""
 
     pattern: str
@@ -64,7 +67,8 @@ class GrepQuery(Struct, frozen=True):
     limit: int = 100
 
 
-class GrepLine(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class GrepLine:
     """A line found: `path` relative to the searched folder, `number` from 1, `is_match` False for context."""
 
     path: str
@@ -73,18 +77,21 @@ class GrepLine(Struct, frozen=True):
     is_match: bool
 
 
-class GrepResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class GrepResult:
     lines: Sequence[GrepLine]
     limit_reached: bool = False
 
 
-class FindQuery(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class FindQuery:
     pattern: str
     path: str
     limit: int = 1000
 
 
-class FindResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class FindResult:
     """Paths relative to the searched folder, sorted; folders end in ``/``."""
 
     paths: Sequence[str]
@@ -99,7 +106,8 @@ class InvalidPattern(ValueError):
     """A search pattern that no engine here understands; the text says why."""
 
 
-class Snapshot(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Snapshot:
     """What one batched look at many files found: contents and stamps. A missing file is absent."""
 
     contents: Mapping[str, bytes] = field(default_factory=dict)

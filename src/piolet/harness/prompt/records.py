@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from msgspec import Struct, field
 
-
-class ContextFile(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ContextFile:
     """An ``AGENTS.md`` or the like. `content` is the file's text as it stands there, without a byte order mark."""
 
     path: str
     content: str
 
 
-class Skill(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Skill:
     """A skill as it is listed. `path` is its file, `base_dir` the folder that its references are relative to.
 
     `hidden_from_model`: only the user can call it (``disable-model-invocation``).
@@ -27,7 +28,8 @@ class Skill(Struct, frozen=True):
     hidden_from_model: bool = False
 
 
-class PromptTool(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PromptTool:
     """An active tool. Without `snippet` it has no line in the tools list. `hidden`: active, but not offered itself."""
 
     name: str
@@ -36,7 +38,8 @@ class PromptTool(Struct, frozen=True):
     hidden: bool = False
 
 
-class PromptInputs(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PromptInputs:
     """Everything that the system prompt depends on.
 
     `custom_prompt` replaces the built-in text; an empty one counts as none. `guidelines` are added to those of the

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from piolet.harness.prompt.records import Skill
 
@@ -25,7 +24,8 @@ _BLOCK = re.compile(
 _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 
 
-class SkillBlock(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SkillBlock:
     """An expanded ``/skill:name`` message, taken apart. `user_message` is what the user wrote after the name."""
 
     name: str

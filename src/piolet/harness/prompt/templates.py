@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from piolet.base.frontmatter import parse_fields
 
@@ -27,7 +26,8 @@ _PLACEHOLDER = re.compile(
 _DESCRIPTION_LENGTH = 60
 
 
-class PromptTemplate(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PromptTemplate:
     """A template. `arguments` are the names that its front matter declares, for ``{{name}}``."""
 
     name: str

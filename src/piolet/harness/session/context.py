@@ -92,7 +92,7 @@ def assemble(selection: Selection, entries: Sequence[Entry]) -> SessionContext:
         if entry.id not in edits:
             messages += messages_of(entry)
         elif (replacement := edits[entry.id]) is not None:
-            messages += [_edited(message, replacement) for message in messages_of(entry)]
+            messages += [edited(message, replacement) for message in messages_of(entry)]
     return SessionContext(messages, selection.thinking_level, selection.model, list(entries))
 
 
@@ -118,7 +118,8 @@ def entry_ms(entry: Entry) -> int:
     return parse_time(entry.timestamp) or 0
 
 
-def _edited(message: StoredMessage, replacement: Replacement) -> StoredMessage:
+def edited(message: StoredMessage, replacement: Replacement) -> StoredMessage:
+    """Return `message` with other content."""
     content: Any = replacement.content
     match message:
         case UserMessage() | CustomMessage():

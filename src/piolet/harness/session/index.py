@@ -6,6 +6,7 @@ A `Head` says of an entry what navigation and context building must know; its li
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from sys import intern
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -46,7 +47,8 @@ ProblemKind: TypeAlias = Literal[
 ]
 
 
-class Problem(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """A line that was set aside, or a flaw of the tree. `line` counts from 1."""
 
     kind: ProblemKind
@@ -54,7 +56,8 @@ class Problem(Struct, frozen=True):
     text: str
 
 
-class Label(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Label:
     text: str
     timestamp: str | None
 

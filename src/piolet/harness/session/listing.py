@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -20,7 +21,8 @@ from piolet.harness.session.storage import Text
 NO_MESSAGES = "(no messages)"
 
 
-class SessionInfo(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
     """A session file at a glance. Times are Unix milliseconds; `modified`: when user or model last spoke."""
 
     path: str

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
-
-from msgspec import Struct
 
 from piolet.harness.session.listing import SessionInfo
 
@@ -15,7 +14,8 @@ SortMode: TypeAlias = Literal["threaded", "recent", "relevance"]
 NameFilter: TypeAlias = Literal["all", "named"]
 
 
-class Word(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Word:
     """What must occur in a session. A phrase is compared with white space folded, and never letter by letter."""
 
     text: str

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from dataclasses import dataclass
 
 from piolet.llm.messages import Usage
 
 
-class Totals(Struct):
+@dataclass(slots=True)
+class Totals:
     """Counts of messages, tokens, and US dollars. Reasoning and long cache writes are parts, never added again."""
 
     messages: int = 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 from piolet.harness.session.index import Head, Index
 
 
-class TreeNode(Struct):
+@dataclass(slots=True)
+class TreeNode:
     """An entry and its children, in the order of their times. `label` is the one in force."""
 
     head: Head

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass
 from typing import Literal
-
-from msgspec import Struct
 
 from piolet.harness.session.errors import WriteFailed
 from piolet.harness.session.session import Session
@@ -14,7 +13,8 @@ from piolet.harness.session.session import Session
 _TRASHES = (("trash",), ("trash-put",), ("gio", "trash"))
 
 
-class CwdIssue(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CwdIssue:
     """The stored working directory of a session is gone; `fallback_cwd` could take its place."""
 
     session_file: str

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
-
-from msgspec import Struct
 
 from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
 from piolet.base.abort import AbortSignal
@@ -42,7 +41,8 @@ _PARAMETERS: Final = {
 }
 
 
-class Edit(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Edit:
     """One replacement as asked for, in LF form. `name` is what messages call its old text."""
 
     old: str
@@ -50,7 +50,8 @@ class Edit(Struct, frozen=True):
     name: str
 
 
-class EditOutcome(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class EditOutcome:
     """The new bytes of the file, and what changed."""
 
     data: bytes

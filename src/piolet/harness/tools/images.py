@@ -9,9 +9,8 @@ import base64
 import io
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-from msgspec import Struct
 
 from piolet.harness.tools.options import ImageSettings
 from piolet.llm.messages import ImageContent
@@ -23,7 +22,8 @@ _LOWER_QUALITIES: Final = (60, 40)
 _SHRINK: Final = 0.75
 
 
-class ImageDelivery(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ImageDelivery:
     """`image` is None if the file holds nothing that can be shown; `note` is the text beside it."""
 
     image: ImageContent | None

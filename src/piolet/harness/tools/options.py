@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from msgspec import Struct
 
-
-class ImageSettings(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ImageSettings:
     """How images are delivered. `max_bytes` counts base64 characters; without `auto_resize` bytes go unchanged."""
 
     auto_resize: bool = True
@@ -18,7 +18,8 @@ class ImageSettings(Struct, frozen=True):
     jpeg_quality: int = 80
 
 
-class ShellSpawn(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ShellSpawn:
     """A command just before it runs; `env` is laid over the environment's variables, None unsets."""
 
     command: str
@@ -34,7 +35,8 @@ def _no_variables() -> Mapping[str, str | None]:
     return {}
 
 
-class ToolOptions(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolOptions:
     """Callables, asked at each call.
 
     `blind_model`: the id of the current model if it takes no images. `shell_path`, `command_prefix`: as the user set

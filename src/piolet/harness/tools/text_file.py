@@ -9,9 +9,8 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
-
-from msgspec import Struct
 
 from piolet.harness.tools.content import wide_encoding
 
@@ -25,7 +24,8 @@ class UnsuitableText(ValueError):
     """Bytes that cannot be edited as text, or text that the file cannot take; says why."""
 
 
-class Replacement(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Replacement:
     """Put `text` (with LF endings) in place of the LF form from `start` to `end`."""
 
     start: int

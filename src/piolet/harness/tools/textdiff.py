@@ -7,9 +7,8 @@ not grow with the rest of the file.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
-
-from msgspec import Struct
 
 from piolet.harness.tools.text_file import Replacement
 
@@ -20,7 +19,8 @@ _COMPARED: Final = 1_000_000
 Sign: TypeAlias = Literal[" ", "-", "+"]
 
 
-class TextDiff(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TextDiff:
     """`patch`: unified, 4 lines of context. `diff`: numbered lines. `first_changed_line`: from 1, in the new text."""
 
     patch: str
@@ -28,7 +28,8 @@ class TextDiff(Struct, frozen=True):
     first_changed_line: int
 
 
-class _Change(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _Change:
     """Lines (with their LF) that go and come. `start`, `end`: of the old ones in the text; numbers count from 1."""
 
     start: int
@@ -39,13 +40,15 @@ class _Change(Struct, frozen=True):
     new: Sequence[str]
 
 
-class _Line(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _Line:
     sign: Sign
     number: int
     text: str
 
 
-class _Hunk(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _Hunk:
     """Neighbouring changes with their context. `old_start`, `new_start`: numbers of the first lines."""
 
     old_start: int

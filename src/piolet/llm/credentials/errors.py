@@ -10,10 +10,8 @@ CredentialError          base
 
 from __future__ import annotations
 
-from piolet.llm.errors import LlmError
 
-
-class CredentialError(LlmError):
+class CredentialError(Exception):
     """Base of what goes wrong with credentials."""
 
 

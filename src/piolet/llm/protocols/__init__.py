@@ -8,11 +8,9 @@ network, retries and aborts, is `piolet.llm.transport`, which knows no protocol.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from piolet.llm.errors import RequestError
 from piolet.llm.handoff import IdRule, lone_surrogates_removed, prepare_history
@@ -23,7 +21,8 @@ if TYPE_CHECKING:
     from piolet.llm.model import Context, Model, StreamOptions
 
 
-class WireRequest(Struct):
+@dataclass(slots=True)
+class WireRequest:
     """One POST request. `headers`: the protocol's own, with the credentials; model and caller may add to them."""
 
     url: str
@@ -39,7 +38,8 @@ class Framing(Protocol):
     def end(self) -> Iterable[ServerEvent]: ...
 
 
-class WireProtocol(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class WireProtocol:
     """What the transport needs of a protocol.
 
     `build_request` is given a context whose messages are prepared for the model (`piolet.llm.handoff`), with call ids

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from msgspec import Struct, ValidationError, convert
 
@@ -101,8 +102,9 @@ def _kind(model: Model) -> str:
     provider = _IDS.get(model.provider, model.provider)
     if provider in _HOSTS:
         return provider
+    host = urlsplit(model.base_url).hostname or ""
     for kind, hosts in _HOSTS.items():
-        if any(f".{model.host}".endswith(f".{known}") for known in hosts):
+        if any(host == known or host.endswith(f".{known}") for known in hosts):
             return kind
     return ""
 
@@ -139,4 +141,4 @@ def _defaults(model: Model) -> dict[str, Any]:
 
 def keeps_prompt_cache_key(model: Model) -> bool:
     """Return whether `model` is at OpenAI's own address, which takes a prompt cache key always."""
-    return model.host == "api.openai.com"
+    return (urlsplit(model.base_url).hostname or "") == "api.openai.com"

@@ -11,10 +11,10 @@ from piolet.app.agent_session import AgentSession, Disposition
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.runtime import Runtime
 from piolet.app.settings import SettingsError
-from piolet.app.wire import session_stats, tree_nodes
+from piolet.app.wire import compaction_result, session_stats, tree_nodes
 from piolet.base.json import loads
 from piolet.harness.errors import HarnessError
-from piolet.harness.session.errors import SessionError
+from piolet.harness.session.errors import InvalidEntry, SessionError, UnknownEntry
 from piolet.llm.messages import THINKING_LEVELS, ImageContent
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class Commands:
             "model": session.model,
             "thinkingLevel": session.thinking_level,
             "isStreaming": session.is_streaming,
-            "isCompacting": session.harness.operation == "a compaction",
+            "isCompacting": session.harness.is_compacting,
             "steeringMode": session.harness.agent.steering.mode,
             "followUpMode": session.harness.agent.follow_ups.mode,
             "sessionFile": session.session.path,
@@ -160,6 +160,9 @@ class Commands:
 
     # ---- compaction, retry, bash
 
+    async def do_compact(self, fields: Mapping[str, Any], answer: Answer) -> Any:
+        return compaction_result(await self._session.compact(optional(fields, "customInstructions", str)))
+
     async def do_abort_retry(self, fields: Mapping[str, Any], answer: Answer) -> Any:
         self._session.harness.abort_retry()
         return ...
@@ -193,7 +196,11 @@ class Commands:
         return {"cancelled": not await self._runtime.switch_session(field(fields, "sessionPath", str))}
 
     async def do_fork(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        text = await self._runtime.fork(field(fields, "entryId", str))
+        entry_id = field(fields, "entryId", str)
+        try:
+            text = await self._runtime.fork(entry_id)
+        except (UnknownEntry, InvalidEntry):
+            raise CommandFailed("Invalid entry ID for forking") from None
         return {"text": text or "", "cancelled": text is None}
 
     async def do_clone(self, fields: Mapping[str, Any], answer: Answer) -> Any:
