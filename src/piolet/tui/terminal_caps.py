@@ -123,4 +123,4 @@ def read_color(reply: str) -> tuple[str, str] | None:
 def has_sixel(reply: str) -> bool:
     """Whether a reply to `ATTRIBUTES_QUERY` tells of sixel graphics."""
     match = _attributes_reply.match(reply)
-    return bool(match) and "4" in match[1].split(";")[1:]
+    return match is not None and "4" in match[1].split(";")[1:]
