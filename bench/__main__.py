@@ -5,10 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = {
-    "startup": "how soon the command answers, what a small job costs, what an installation takes",
-    "stream": "what an answer costs while it streams",
-}
+NAMES = {"startup": "how soon the command answers, what a small job costs, what an installation takes"}
 
 
 def main(argv: list[str]) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from piolet.agent.batch import Block, PendingCall
 from piolet.agent.loop import AgentContext, NextTurn, Turn

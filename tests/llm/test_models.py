@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from piolet.llm.catalog import StaticCatalog
+from piolet.llm.catalog import BuiltinCatalog, StaticCatalog
 from piolet.llm.credentials.records import ApiKeyCredential
 from piolet.llm.credentials.store import MemoryCredentials
 from piolet.llm.events import AssistantEvent, DoneEvent
@@ -17,6 +17,7 @@ from piolet.llm.messages import NO_USAGE, AssistantMessage, TextContent
 from piolet.llm.model import Context, Model, ModelCost, StreamOptions
 from piolet.llm.models import Models
 from piolet.llm.provider_config import ConfigError
+from piolet.llm.provider_table import BUILTIN_PROVIDERS
 from piolet.llm.stream import AssistantStream
 
 Seen = list[tuple[Model, StreamOptions]]
@@ -131,3 +132,21 @@ async def test_missing_credentials_are_an_answer_that_says_what_to_do() -> None:
     assert message.stop_reason == "error"
     assert "GROQ_API_KEY" in str(message.error_message)
     assert "piolet auth login groq" in str(message.error_message)
+
+
+def test_the_start_default_is_the_first_providers_that_has_credentials() -> None:
+    models = Models(environ={"GROQ_API_KEY": "k", "OPENAI_API_KEY": "k"})
+    assert (start := models.start_default()) is not None
+    assert start.key == "openai/gpt-6.2-sol"
+    assert Models(environ={}).start_default() is None
+    mine = Models(environ={})
+    mine.register_provider("mine", models=[model("mine", "m")], stream=answering([]))
+    assert mine.start_default() == model("mine", "m")
+
+
+def test_every_built_in_default_is_in_the_catalogue() -> None:
+    catalog = BuiltinCatalog()
+    for provider in BUILTIN_PROVIDERS.values():
+        assert provider.default_model in {found.id for found in catalog.models(provider.id)}, provider.id
+        assert {found.api for found in catalog.models(provider.id)} <= set(provider.apis), provider.id
+    assert set(catalog.providers()) == set(BUILTIN_PROVIDERS)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from piolet.llm.messages import UserMessage
+from piolet.llm.builder import MessageBuilder
+from piolet.llm.errors import ProviderError
+from piolet.llm.events import AssistantEvent, DoneEvent, ErrorEvent
+from piolet.llm.messages import NO_USAGE, AssistantBlock, AssistantMessage, StopReason, UserMessage
 from piolet.llm.model import Context, Model, ModelCost
 
 
@@ -44,3 +48,29 @@ def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more
     """Return one chunk of a chat completion."""
     choice = {"index": 0, "delta": delta or {}, "finish_reason": finish}
     return {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m1", "choices": [choice], **more}
+
+
+def answer(*blocks: AssistantBlock, stop: StopReason = "stop", **fields: Any) -> AssistantMessage:
+    """Return an answer of the model of `model_at`, unless `fields` name another."""
+    given: dict[str, Any] = {"api": "openai-completions", "provider": "stub", "model": "m1", "usage": NO_USAGE}
+    return AssistantMessage(content=list(blocks), stop_reason=stop, timestamp=1, **{**given, **fields})
+
+
+def fold(builder: MessageBuilder, *records: Any) -> list[AssistantEvent]:
+    """Return the events that a builder makes of `records`, as the transport would pass them on."""
+    events: list[AssistantEvent] = []
+    try:
+        for record in records:
+            name = record.get("type", "") if isinstance(record, dict) else ""
+            events += builder.fold(name, record)
+        events += builder.finish()
+    except ProviderError as error:
+        return [*events, *builder.close_all(), builder.failed("error", str(error))]
+    return [*events, builder.done()]
+
+
+def result(events: Sequence[AssistantEvent]) -> AssistantMessage:
+    """Return the final message of a stream of events."""
+    last = events[-1]
+    assert isinstance(last, DoneEvent | ErrorEvent)
+    return last.message if isinstance(last, DoneEvent) else last.error

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from msgspec import structs
@@ -107,7 +107,7 @@ class ScriptedModel:
         return self
 
     def __call__(self, model: Model, context: Context, options: StreamOptions) -> AssistantStream:
-        self.requests.append(Request(model, replace(context, messages=list(context.messages)), options))
+        self.requests.append(Request(model, structs.replace(context, messages=list(context.messages)), options))
         index = len(self.requests) - 1
         reply = self.replies[index] if index < len(self.replies) else self.last or fails("script exhausted")
         if reply.crash_at_once is not None:

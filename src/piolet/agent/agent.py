@@ -6,16 +6,18 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from piolet.agent.events import AgentEvent, MessageEnd, MessageStart, QueueUpdate
-from piolet.agent.guard import GRACE, guarded, reason_of
+from piolet.agent.guard import Patience, reason_of
 from piolet.agent.loop import AgentContext, Emit, LoopConfig, NextTurn, Turn, run_loop
 from piolet.agent.queues import MessageQueue
 from piolet.agent.running import RunSlot
 from piolet.agent.tools import AgentTool
-from piolet.base.abort import AbortSignal, Interrupted
+from piolet.base.abort import AbortSignal
 from piolet.base.ids import now_ms
 from piolet.llm.messages import (
     AssistantMessage,
@@ -29,9 +31,6 @@ from piolet.llm.model import Model
 
 Subscriber: TypeAlias = Callable[[AgentEvent], Awaitable[None] | None]
 ErrorReport: TypeAlias = Callable[[AgentEvent, Exception], None]
-
-#: Seconds that subscribers have for each further event of an aborted run in which one of them was cancelled.
-SHORT_GRACE = 0.1
 
 
 class NothingToContinue(RuntimeError):
@@ -79,7 +78,7 @@ class Agent:
         self._subscribers: list[Subscriber] = []
         self._owner = emit
         self._on_error = on_error or _report
-        self._grace = GRACE
+        self._patience = Patience()
 
     # ---- state
 
@@ -200,7 +199,6 @@ class Agent:
             get_follow_up_messages=self._due_follow_ups,
             prepare_next_turn=self._prepare_next_turn,
         )
-        self._grace = GRACE
         try:
             return await run_loop(prompts, self._context(), config, self._emit)
         finally:
@@ -247,11 +245,8 @@ class Agent:
             try:
                 told = subscriber(event)
                 if inspect.isawaitable(told):
-                    await guarded(told, self.signal, self._grace)
+                    await self._patience.wait_for(told, self.signal)
             except Exception as error:
-                if isinstance(error, Interrupted):
-                    self._grace = SHORT_GRACE
-                    error = TimeoutError("Cancelled: it was still busy 2 s after the run was aborted")
                 with suppress(Exception):
                     self._on_error(event, error)
 

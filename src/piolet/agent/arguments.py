@@ -21,8 +21,9 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from piolet.agent.tools import AgentTool
 from piolet.base.json import dumps, number
@@ -71,8 +72,7 @@ def check(tool: AgentTool, arguments: Any, *, received: Any = _ABSENT) -> dict[s
     return result
 
 
-@dataclass(slots=True)
-class _Form:
+class _Form(Struct):
     """One pass over a schema and a value: coerces, and collects ``(path, problem)`` in the order of the schema."""
 
     root: Mapping[str, Any]

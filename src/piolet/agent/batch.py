@@ -6,8 +6,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from piolet.agent.arguments import check, prepare
 from piolet.agent.events import AgentEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
@@ -22,8 +24,7 @@ ABORTED = "Operation aborted"
 CUT_OFF = "Not run: the answer reached its output limit before it was complete. Send the call again, with less in it."
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCall:
+class PendingCall(Struct, frozen=True):
     """A call about to run. `arguments` is its own copy and may be changed in place."""
 
     message: AssistantMessage
@@ -32,8 +33,7 @@ class PendingCall:
     arguments: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Refuses a call: the model gets `reason` as an error result."""
 
     reason: str = "Tool call blocked"
@@ -57,8 +57,7 @@ class BatchConfig(Protocol):
     def after_tool_call(self) -> AfterToolCall | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOutcome:
+class BatchOutcome(Struct, frozen=True):
     """Results in call order. `terminate`: every result asked to end the run."""
 
     results: Sequence[ToolResultMessage]

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
+
+from msgspec import Struct
 
 from piolet.agent.tools import ToolResult
 from piolet.llm.events import AssistantEvent
 from piolet.llm.messages import AssistantMessage, BaseMessage, ToolResultMessage, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class AgentStart:
+class AgentStart(Struct, frozen=True):
     type: ClassVar[Literal["agent_start"]] = "agent_start"
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStart:
+class TurnStart(Struct, frozen=True):
     type: ClassVar[Literal["turn_start"]] = "turn_start"
     turn_index: int
     timestamp: int
 
 
-@dataclass(frozen=True, slots=True)
-class MessageStart:
+class MessageStart(Struct, frozen=True):
     """A message begins. An assistant message is still empty then, with stop reason "pending"."""
 
     type: ClassVar[Literal["message_start"]] = "message_start"
     message: BaseMessage
 
 
-@dataclass(frozen=True, slots=True)
-class MessageUpdate:
+class MessageUpdate(Struct, frozen=True):
     """One event of the stream. `snapshot()` makes the message as it is at the time of the call, `usage()` its usage."""
 
     type: ClassVar[Literal["message_update"]] = "message_update"
@@ -48,22 +45,19 @@ class MessageUpdate:
         return self.snapshot().usage
 
 
-@dataclass(frozen=True, slots=True)
-class MessageEnd:
+class MessageEnd(Struct, frozen=True):
     type: ClassVar[Literal["message_end"]] = "message_end"
     message: BaseMessage
 
 
-@dataclass(frozen=True, slots=True)
-class ToolExecutionStart:
+class ToolExecutionStart(Struct, frozen=True):
     type: ClassVar[Literal["tool_execution_start"]] = "tool_execution_start"
     tool_call_id: str
     tool_name: str
     args: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolExecutionUpdate:
+class ToolExecutionUpdate(Struct, frozen=True):
     type: ClassVar[Literal["tool_execution_update"]] = "tool_execution_update"
     tool_call_id: str
     tool_name: str
@@ -71,8 +65,7 @@ class ToolExecutionUpdate:
     partial_result: ToolResult
 
 
-@dataclass(frozen=True, slots=True)
-class ToolExecutionEnd:
+class ToolExecutionEnd(Struct, frozen=True):
     type: ClassVar[Literal["tool_execution_end"]] = "tool_execution_end"
     tool_call_id: str
     tool_name: str
@@ -81,16 +74,14 @@ class ToolExecutionEnd:
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnd:
+class TurnEnd(Struct, frozen=True):
     type: ClassVar[Literal["turn_end"]] = "turn_end"
     message: AssistantMessage
     tool_results: Sequence[ToolResultMessage]
     turn_index: int
 
 
-@dataclass(frozen=True, slots=True)
-class AgentEnd:
+class AgentEnd(Struct, frozen=True):
     """An agent run is over; `messages` are all of it. `will_retry`: another agent run follows by itself."""
 
     type: ClassVar[Literal["agent_end"]] = "agent_end"
@@ -98,8 +89,7 @@ class AgentEnd:
     will_retry: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class QueueUpdate:
+class QueueUpdate(Struct, frozen=True):
     """The queues changed; both are given whole."""
 
     type: ClassVar[Literal["queue_update"]] = "queue_update"

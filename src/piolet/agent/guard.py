@@ -1,4 +1,4 @@
-"""How the loop awaits what others wrote (callbacks, tools, subscribers): it may raise, hang, or be cancelled inside."""
+"""How the agent awaits what others wrote (callbacks, tools, handlers): it may raise, hang, or be cancelled inside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Final, TypeVar
 
-from piolet.base.abort import AbortSignal, abortable
+from piolet.base.abort import AbortSignal, Interrupted, abortable
 
 T = TypeVar("T")
 
@@ -14,6 +14,8 @@ T = TypeVar("T")
 GRACE: Final = 2.0
 #: Seconds that a cancelled tool has to end before it is left behind.
 LAST_GRACE: Final = 1.0
+#: Seconds that handlers have for each further event of an aborted run in which one of them had to be cancelled.
+SHORT_GRACE: Final = 0.1
 
 
 class CancelledInside(RuntimeError):
@@ -32,6 +34,22 @@ async def guarded(work: Awaitable[T], signal: AbortSignal | None, grace: float =
         if task is None or task.cancelling():
             raise
         raise CancelledInside("Something that it waited for was cancelled") from None
+
+
+class Patience:
+    """`guarded` for those who tell many handlers of many events: a handler that hangs holds up an abort only once."""
+
+    def __init__(self) -> None:
+        self._lost_with: AbortSignal | None = None
+
+    async def wait_for(self, work: Awaitable[T], signal: AbortSignal | None) -> T:
+        """Await what a handler gave. Raises TimeoutError if it had to be cancelled."""
+        short = signal is not None and signal is self._lost_with
+        try:
+            return await guarded(work, signal, SHORT_GRACE if short else GRACE)
+        except Interrupted:
+            self._lost_with = signal
+            raise TimeoutError("Cancelled: it was still busy 2 s after the run was aborted") from None
 
 
 def reason_of(error: Exception) -> str:

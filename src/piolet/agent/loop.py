@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Literal, ParamSpec, TypeAlias, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from piolet.agent.batch import AfterToolCall, BeforeToolCall, run_batch
 from piolet.agent.events import (
@@ -51,8 +51,7 @@ Emit: TypeAlias = Callable[[AgentEvent], Awaitable[None]]
 MessageSource: TypeAlias = Callable[[], Awaitable[Sequence[BaseMessage]]]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentContext:
+class AgentContext(Struct, frozen=True):
     """What a run works on. `messages` may be any records with a role; `convert_to_llm` decides what a model sees."""
 
     messages: Sequence[BaseMessage]
@@ -60,8 +59,7 @@ class AgentContext:
     tools: Sequence[AgentTool] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A turn that has ended: the answer and the results of its calls. `index` counts from 0."""
 
     index: int
@@ -70,8 +68,7 @@ class Turn:
     context: AgentContext
 
 
-@dataclass(frozen=True, slots=True)
-class NextTurn:
+class NextTurn(Struct, frozen=True):
     """What the following turns use instead; None leaves a thing as it is."""
 
     model: Model | None = None
@@ -79,8 +76,7 @@ class NextTurn:
     context: AgentContext | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class LoopConfig:
+class LoopConfig(Struct, frozen=True, kw_only=True):
     """The only way out of the loop. All optional but the model, the stream and `convert_to_llm`.
 
     Callbacks may raise: where nothing else is said, the run then ends with an error message of that text. After an

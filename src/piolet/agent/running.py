@@ -60,21 +60,22 @@ class RunSlot:
 
         async def operation() -> T:
             _inside.set(_inside.get() | {token})
-            try:
-                return await work(controller.signal)
-            finally:
-                controller.close()
-                if self._controller is controller:
-                    self.release()
-                del self._tasks[token]
+            return await work(controller.signal)
+
+        def end(task: asyncio.Task[T]) -> None:
+            controller.close()
+            if self._controller is controller:
+                self.release()
+            del self._tasks[token]
+            if not task.cancelled():
+                task.exception()  # it is the caller's; if the caller has left, nobody's
 
         task = self._tasks[token] = asyncio.create_task(operation(), name=name)
+        task.add_done_callback(end)  # comes before anybody who waits for the task; also if it is cancelled unbegun
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             controller.abort("the caller was cancelled")
-            if not task.done():
-                task.add_done_callback(_retrieve)
             raise
 
     def release(self) -> None:
@@ -89,15 +90,12 @@ class RunSlot:
     async def wait_idle(self) -> None:
         """Return when nothing is under way. Raises `Busy` inside the operation, where it would wait for itself."""
         if self.inside:
-            raise Busy("An operation cannot wait for its own end; return first, or wait in a task of your own")
+            raise Busy(
+                "An operation cannot wait for its own end: return first. "
+                "A task that outlives its handler calls piolet.agent.running.outside() before it waits"
+            )
         while self._tasks:
             await asyncio.wait(set(self._tasks.values()))
-
-
-def _retrieve(task: asyncio.Task[T]) -> None:
-    """Take the exception of a task that nobody awaits any more."""
-    if not task.cancelled():
-        task.exception()
 
 
 def outside() -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from piolet.base.abort import AbortSignal
 from piolet.llm.messages import TextContent, Usage, UserBlock
 from piolet.llm.model import ToolSpec
 
 
-@dataclass(slots=True)
-class ToolResult:
+class ToolResult(Struct):
     """What a tool call gave.
 
     `content` goes to the model; `details` (JSON) to the session and the screen only, None means nothing to say.
@@ -39,8 +39,7 @@ OnUpdate: TypeAlias = Callable[[ToolResult], None]
 Execute: TypeAlias = Callable[[str, dict[str, Any], AbortSignal, OnUpdate], Awaitable[ToolResult]]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentTool:
+class AgentTool(Struct, frozen=True):
     """A tool. `parameters` is a JSON Schema of type object.
 
     `prepare_arguments` may repair raw arguments (any JSON value) before coercion and validation. One tool that is

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from piolet.agent.queues import QueueMode
 from piolet.app.prompt import PromptRejected, UserPrompt
@@ -223,10 +224,7 @@ class AgentSession:
 
     @auto_compaction.setter
     def auto_compaction(self, enabled: bool) -> None:
-        policy = self.harness.compaction
-        self.harness.compaction = replace(
-            policy, settings=lambda model: replace(policy.settings(model), enabled=enabled)
-        )
+        self.harness.compaction = self.harness.compaction.with_enabled(enabled)
 
     # ---- the user's own commands
 

@@ -6,9 +6,10 @@ Source of the rules: the resources specification, section 9.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from piolet.app.json_files import indented, parse_object, read_text, write_text
 from piolet.base.dirlock import LockError, dir_lock
@@ -53,8 +54,7 @@ def _old_names() -> dict[str, str]:
 OLD_NAMES: Mapping[str, str] = _old_names()
 
 
-@dataclass(frozen=True, slots=True)
-class Keybindings:
+class Keybindings(Struct, frozen=True):
     """`keys`: the keys of every action. `notices`: what in the file was not used, and why."""
 
     keys: Mapping[str, tuple[str, ...]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from piolet.app.options import RuntimeOptions
 from piolet.app.settings import Settings
@@ -19,8 +20,7 @@ class NoSuchModel(Exception):
     """The model that was asked for cannot be used; the text says what was looked for and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """What a session starts with. `model` is None if there is none to choose; `scope`: the models to cycle through."""
 
     model: Model | None
@@ -54,7 +54,7 @@ def choose_start(options: RuntimeOptions, settings: Settings, models: Models, co
                     f"Could not restore model {context.model.provider}/{context.model.model_id}; another one is used"
                 )
     if model is None:
-        model = _usable(models, settings.default_provider, settings.default_model) or _first_available(models)
+        model = _usable(models, settings.default_provider, settings.default_model) or models.start_default()
     thinking = (
         options.thinking
         or level
@@ -76,7 +76,7 @@ def _asked_for(options: RuntimeOptions, models: Models) -> Choice:
     choice = resolve_choice(
         options.model,
         models.get_all(),
-        models.has_configured_auth,
+        (lambda name: True) if options.api_key else models.has_configured_auth,
         provider=options.provider,
         thinking_given=options.thinking is not None,
         default_models={id: entry.default_model for id, entry in BUILTIN_PROVIDERS.items() if entry.default_model},
@@ -95,15 +95,6 @@ def _usable(models: Models, provider: str | None, model_id: str | None) -> Model
     if not provider or not model_id or not models.has_configured_auth(provider):
         return None
     return models.find(provider, model_id)
-
-
-def _first_available(models: Models) -> Model | None:
-    """The default model of the first provider with credentials, else its first model."""
-    for name in models.providers():
-        if models.has_configured_auth(name) and (provider := models.get_provider(name)) and provider.models:
-            default = models.find(name, provider.default_model) if provider.default_model else None
-            return default or provider.models[0]
-    return None
 
 
 def _level(value: str | None) -> ThinkingLevel | None:

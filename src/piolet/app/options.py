@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from piolet.llm.messages import ThinkingLevel
 
 
-@dataclass(frozen=True, slots=True)
-class NewSession:
+class NewSession(Struct, frozen=True):
     """A new session; `session_id` must be free. `in_memory`: nothing reaches the disk."""
 
     session_id: str | None = None
@@ -19,28 +19,24 @@ class NewSession:
     parent_session: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ContinueSession:
+class ContinueSession(Struct, frozen=True):
     """The most recent session of the folder; a new one if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSession:
+class OpenSession(Struct, frozen=True):
     """A session file; a path that does not exist becomes a new session there. `cwd_override`: work there instead."""
 
     path: Path
     cwd_override: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExactSession:
+class ExactSession(Struct, frozen=True):
     """The session of this folder with exactly this id; made if there is none."""
 
     session_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ForkSession:
+class ForkSession(Struct, frozen=True):
     """A copy of a session file, all branches, in this folder."""
 
     path: Path
@@ -50,8 +46,7 @@ class ForkSession:
 SessionChoice: TypeAlias = NewSession | ContinueSession | OpenSession | ExactSession | ForkSession
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSelection:
+class ToolSelection(Struct, frozen=True):
     """Which tools are offered: `only` replaces the default set (or changes it by +name, -name); `exclude` acts last.
 
     Patterns may hold ``*``. `builtin` False: none of the built-in ones by default.
@@ -63,16 +58,14 @@ class ToolSelection:
     builtin: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceSelection:
+class ResourceSelection(Struct, frozen=True):
     """Paths given by hand, and whether the usual places are searched as well."""
 
     paths: Sequence[str] = ()
     discover: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeOptions:
+class RuntimeOptions(Struct, frozen=True):
     """`trust`: the answer about the project's files, None to decide by the stored answer. `mode`: who draws."""
 
     cwd: Path

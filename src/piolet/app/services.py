@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from piolet.app.options import RuntimeOptions
 from piolet.app.settings import Settings
@@ -18,8 +19,7 @@ from piolet.harness.session.places import SessionPlace
 from piolet.llm.models import Models
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(Struct, frozen=True):
     """`cwd` is on this machine; the environment has its own. `notices`: what the user should be told at the start."""
 
     options: RuntimeOptions

@@ -7,9 +7,10 @@ time, so a write reads the file again and changes nothing but the key that it is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from piolet.app.json_files import indented, make_folder_for, parse_object, read_text, write_text
 from piolet.app.settings import Key, Settings, SettingsError
@@ -19,8 +20,7 @@ T = TypeVar("T")
 Scope: TypeAlias = Literal["user", "project"]
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsProblem:
+class SettingsProblem(Struct, frozen=True):
     """A file that could not be used and counts as empty."""
 
     scope: Scope

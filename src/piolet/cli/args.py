@@ -7,16 +7,16 @@ start-up must not pay for it. Source: the command line specification, sections 1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 Kind: TypeAlias = Literal["flag", "value", "list", "items", "maybe", "print"]
 
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """One option. Kinds: "flag"; "value" (last wins); "list" (repeatable); "items" (comma-separated); "maybe" (a value
     only if one follows that is no option); "print" (a flag that takes the next argument as a message)."""
 
@@ -78,8 +78,7 @@ OPTIONS: tuple[Option, ...] = (
 _BY_NAME = {name: option for option in OPTIONS for name in option.names}
 
 
-@dataclass(slots=True)
-class Arguments:
+class Arguments(Struct):
     """A parsed command line. `unknown_flags` (name to value, True if bare) may belong to extensions."""
 
     provider: str | None = None

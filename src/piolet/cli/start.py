@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
 
 from piolet.app.options import ResourceSelection, RuntimeOptions, ToolSelection
 from piolet.cli.args import Arguments

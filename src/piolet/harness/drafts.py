@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from piolet.base.ids import now_ms
 from piolet.harness.messages import CustomMessage
@@ -15,16 +16,14 @@ if TYPE_CHECKING:
     from piolet.harness.session.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class CustomDraft:
+class CustomDraft(Struct, frozen=True):
     """State of an extension or embedder; never reaches the model."""
 
     custom_type: str
     data: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class CustomMessageDraft:
+class CustomMessageDraft(Struct, frozen=True):
     """A message that the model sees as a user message. `display`: shown on screens."""
 
     custom_type: str
@@ -36,16 +35,14 @@ class CustomMessageDraft:
         return CustomMessage(self.custom_type, self.content, self.display, now_ms(), self.details)
 
 
-@dataclass(frozen=True, slots=True)
-class ContextEditDraft:
+class ContextEditDraft(Struct, frozen=True):
     """Takes the target's message out of the context, or gives it other content (a string or blocks)."""
 
     target_id: str
     content: str | Sequence[UserBlock] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionDraft:
+class CompactionDraft(Struct, frozen=True):
     """A summary that stands for what is before `first_kept_entry_id` (None: nothing older is kept)."""
 
     summary: str
@@ -56,8 +53,7 @@ class CompactionDraft:
     from_hook: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LabelDraft:
+class LabelDraft(Struct, frozen=True):
     """Names an entry; None or an empty label takes the name away."""
 
     target_id: str

@@ -7,8 +7,10 @@ again, or the messages that came meanwhile are delivered, or the run settles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
 
 from piolet.agent.agent import NothingToContinue
 from piolet.agent.events import AgentEnd, AgentEvent, MessageEnd, MessageUpdate, TurnEnd
@@ -75,10 +77,11 @@ class Drive:
                 self._new += await self._agent_run(())
         finally:
             await harness.flush_idle()
+            failure = harness.failure
             harness.release()
-            await harness.publish(AgentSettled(self._outcome == "aborted"))
-        if harness.failure is not None:
-            raise harness.failure
+            await harness.publish(AgentSettled(self._outcome == "aborted"), self._signal)
+        if failure is not None:
+            raise failure
         return RunResult(tuple(self._new), self._last, self._outcome)
 
     # ---- beginning
@@ -261,6 +264,9 @@ class Drive:
             event = await harness.hooks.run(AGENT_BEFORE_SETTLE, event, self._signal)
             await harness.append_all(event.entries)
             again = again or event.continue_
+        if not again:
+            await harness.flush_idle()
+            again = self._outcome == "completed" and bool(harness.agent.steering or harness.agent.follow_ups)
         harness.refresh_context()
         return again
 

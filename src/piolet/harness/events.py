@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
+
+from msgspec import Struct
 
 from piolet.agent.events import AgentEvent
 from piolet.llm.messages import ThinkingLevel, Usage
@@ -12,16 +13,14 @@ from piolet.llm.model import Model
 CompactionReason: TypeAlias = Literal["manual", "threshold", "overflow"]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSettled:
+class AgentSettled(Struct, frozen=True):
     """Nothing more happens by itself."""
 
     type: ClassVar[Literal["agent_settled"]] = "agent_settled"
     aborted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AutoRetryStart:
+class AutoRetryStart(Struct, frozen=True):
     """A failed request is tried again after `delay_ms`; `attempt` counts from 1."""
 
     type: ClassVar[Literal["auto_retry_start"]] = "auto_retry_start"
@@ -31,16 +30,14 @@ class AutoRetryStart:
     error_message: str
 
 
-@dataclass(frozen=True, slots=True)
-class AutoRetryEnd:
+class AutoRetryEnd(Struct, frozen=True):
     type: ClassVar[Literal["auto_retry_end"]] = "auto_retry_end"
     success: bool
     attempt: int
     final_error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionResult:
+class CompactionResult(Struct, frozen=True):
     """What a compaction gave. `estimated_tokens_after`: plain sum of estimates of the new context."""
 
     summary: str
@@ -51,14 +48,12 @@ class CompactionResult:
     details: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionStart:
+class CompactionStart(Struct, frozen=True):
     type: ClassVar[Literal["compaction_start"]] = "compaction_start"
     reason: CompactionReason
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionEnd:
+class CompactionEnd(Struct, frozen=True):
     type: ClassVar[Literal["compaction_end"]] = "compaction_end"
     reason: CompactionReason
     result: CompactionResult | None
@@ -67,8 +62,7 @@ class CompactionEnd:
     error_message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SummarizationRetryScheduled:
+class SummarizationRetryScheduled(Struct, frozen=True):
     type: ClassVar[Literal["summarization_retry_scheduled"]] = "summarization_retry_scheduled"
     attempt: int
     max_attempts: int
@@ -76,34 +70,29 @@ class SummarizationRetryScheduled:
     error_message: str
 
 
-@dataclass(frozen=True, slots=True)
-class SummarizationRetryAttemptStart:
+class SummarizationRetryAttemptStart(Struct, frozen=True):
     type: ClassVar[Literal["summarization_retry_attempt_start"]] = "summarization_retry_attempt_start"
     source: Literal["compaction", "branchSummary"]
     reason: CompactionReason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SummarizationRetryFinished:
+class SummarizationRetryFinished(Struct, frozen=True):
     type: ClassVar[Literal["summarization_retry_finished"]] = "summarization_retry_finished"
 
 
-@dataclass(frozen=True, slots=True)
-class EntryAppended:
+class EntryAppended(Struct, frozen=True):
     """An entry that no other event tells of: custom state, a context edit."""
 
     type: ClassVar[Literal["entry_appended"]] = "entry_appended"
     entry: Any
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfoChanged:
+class SessionInfoChanged(Struct, frozen=True):
     type: ClassVar[Literal["session_info_changed"]] = "session_info_changed"
     name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSelect:
+class ModelSelect(Struct, frozen=True):
     """The model changed. Not on the wire."""
 
     type: ClassVar[Literal["model_select"]] = "model_select"
@@ -112,8 +101,7 @@ class ModelSelect:
     source: Literal["set", "cycle", "restore"]
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingLevelSelect:
+class ThinkingLevelSelect(Struct, frozen=True):
     """The effective thinking level changed; on the wire ``thinking_level_changed``."""
 
     type: ClassVar[Literal["thinking_level_select"]] = "thinking_level_select"
@@ -121,8 +109,7 @@ class ThinkingLevelSelect:
     previous_level: ThinkingLevel
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTree:
+class SessionTree(Struct, frozen=True):
     """The leaf moved."""
 
     type: ClassVar[Literal["session_tree"]] = "session_tree"
@@ -132,8 +119,7 @@ class SessionTree:
     from_extension: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCompact:
+class SessionCompact(Struct, frozen=True):
     type: ClassVar[Literal["session_compact"]] = "session_compact"
     compaction_entry: Any
     from_extension: bool
@@ -141,8 +127,7 @@ class SessionCompact:
     will_retry: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCompactFailed:
+class SessionCompactFailed(Struct, frozen=True):
     type: ClassVar[Literal["session_compact_failed"]] = "session_compact_failed"
     reason: CompactionReason
     error_message: str | None

@@ -117,8 +117,8 @@ class AgentHarness:
                 should_stop_after_turn=self._should_stop,
             ),
             tools=self._active_tools(),
+            emit=self._on_agent_event,
         )
-        self.agent.subscribe(self._on_agent_event)
         self.rebuild_context()
 
     # ---- runs
@@ -425,12 +425,14 @@ class AgentHarness:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
-    async def publish(self, event: HarnessEvent) -> None:
-        """Tell the handlers registered under the event's name, then the listeners."""
+    async def publish(self, event: HarnessEvent, signal: AbortSignal | None = None) -> None:
+        """Tell the handlers registered under the event's name, then the listeners. `signal`: of the run, if it is
+        over already."""
+        signal = signal or self._slot.signal
         if event.type not in ASKED_AT_HOOK and self.hooks.wanted(event.type):
-            await self.hooks.run(Hook(event.type), event, self._slot.signal)
+            await self.hooks.run(Hook(event.type), event, signal)
         for listener in tuple(self._listeners):
-            await self.hooks.tell(event.type, listener, event)
+            await self.hooks.tell(event.type, listener, event, signal)
 
     # ---- closing
 
@@ -450,11 +452,12 @@ class AgentHarness:
 
         async def work(signal: AbortSignal) -> RunResult:
             self.failure = None
-            self._drive = Drive(self, signal)
+            drive = self._drive = Drive(self, signal)
             try:
-                return await self._drive.run(prompts)
+                return await drive.run(prompts)
             finally:
-                self._drive = None
+                if self._drive is drive:  # a handler of its last event may have started the next run
+                    self._drive = None
 
         return await self._operate("a run", work)
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from piolet.agent.tools import ToolResult
 from piolet.harness.drafts import CustomMessageDraft, EntryDraft
@@ -22,8 +24,7 @@ Outcome: TypeAlias = Literal["completed", "aborted", "error"]
 # ---- before_agent_start
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeAgentStart:
+class BeforeAgentStart(Struct, frozen=True):
     """The user's entry is in the tree, the first request not yet sent."""
 
     message: BaseMessage | None
@@ -36,8 +37,7 @@ class BeforeAgentStart:
     messages: Sequence[CustomMessageDraft] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StartResult:
+class StartResult(Struct, frozen=True):
     """`system_prompt` replaces the prompt for this run; `append_system_prompt` is added to its second part."""
 
     message: CustomMessageDraft | None = None
@@ -60,15 +60,13 @@ BEFORE_AGENT_START: Hook[BeforeAgentStart, StartResult] = Hook("before_agent_sta
 # ---- context
 
 
-@dataclass(slots=True)
-class ContextEvent:
+class ContextEvent(Struct):
     """Before each request. `messages` is a deep copy: edit it in place, or return another list."""
 
     messages: list[BaseMessage]
 
 
-@dataclass(frozen=True, slots=True)
-class ContextResult:
+class ContextResult(Struct, frozen=True):
     messages: Sequence[BaseMessage]
 
 
@@ -81,15 +79,13 @@ CONTEXT: Hook[ContextEvent, ContextResult] = Hook(
 # ---- message_end
 
 
-@dataclass(frozen=True, slots=True)
-class MessageEndEvent:
+class MessageEndEvent(Struct, frozen=True):
     """A message is final, before it is stored."""
 
     message: BaseMessage
 
 
-@dataclass(frozen=True, slots=True)
-class MessageResult:
+class MessageResult(Struct, frozen=True):
     """Replaces the message; the role must stay."""
 
     message: BaseMessage
@@ -106,8 +102,7 @@ MESSAGE_END: Hook[MessageEndEvent, MessageResult] = Hook("message_end", fold=_fo
 # ---- tools
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallEvent:
+class ToolCallEvent(Struct, frozen=True):
     """A call about to run. `input` is mutable; what it holds afterwards is validated again and used."""
 
     tool_call_id: str
@@ -116,8 +111,7 @@ class ToolCallEvent:
     block: ToolCallResult | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallResult:
+class ToolCallResult(Struct, frozen=True):
     block: bool = False
     reason: str | None = None
     terminate: bool = False
@@ -134,8 +128,7 @@ TOOL_CALL: Hook[ToolCallEvent, ToolCallResult] = Hook(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResultEvent:
+class ToolResultEvent(Struct, frozen=True):
     """A call has ended."""
 
     tool_call_id: str
@@ -149,8 +142,7 @@ class ToolResultEvent:
     changed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResultPatch:
+class ToolResultPatch(Struct, frozen=True):
     """None leaves a field as it is. New `content` without `structured_content` drops the old one."""
 
     content: Sequence[UserBlock] | None = None
@@ -180,8 +172,7 @@ TOOL_RESULT: Hook[ToolResultEvent, ToolResultPatch] = Hook("tool_result", fold=_
 # ---- provider
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeProviderRequest:
+class BeforeProviderRequest(Struct, frozen=True):
     """The body is built. A handler that returns a dict replaces it."""
 
     payload: dict[str, Any]
@@ -192,8 +183,7 @@ BEFORE_PROVIDER_REQUEST: Hook[BeforeProviderRequest, dict[str, Any]] = Hook(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeProviderHeaders:
+class BeforeProviderHeaders(Struct, frozen=True):
     """The headers are built. `headers` is mutable; None removes one."""
 
     headers: dict[str, str | None]
@@ -204,8 +194,7 @@ BEFORE_PROVIDER_HEADERS: Hook[BeforeProviderHeaders, None] = Hook(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AfterProviderResponse:
+class AfterProviderResponse(Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
 
@@ -213,8 +202,7 @@ class AfterProviderResponse:
 AFTER_PROVIDER_RESPONSE: Hook[AfterProviderResponse, None] = Hook("after_provider_response")
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderStreamEvent:
+class ProviderStreamEvent(Struct, frozen=True):
     """One parsed record of the provider's stream; to read only."""
 
     provider: str
@@ -228,16 +216,14 @@ PROVIDER_STREAM_EVENT: Hook[ProviderStreamEvent, None] = Hook("provider_stream_e
 # ---- boundaries
 
 
-@dataclass(frozen=True, slots=True)
-class Boundary:
+class Boundary(Struct, frozen=True):
     """Asks for more at a boundary: entries to append, and with `continue_` one more request."""
 
     entries: Sequence[EntryDraft] = ()
     continue_: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEndEvent:
+class TurnEndEvent(Struct, frozen=True):
     """A turn is over and stored."""
 
     turn_index: int
@@ -250,8 +236,7 @@ class TurnEndEvent:
     outcome: Outcome = "completed"
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeSettleEvent:
+class BeforeSettleEvent(Struct, frozen=True):
     """The run is about to settle."""
 
     outcome: Outcome

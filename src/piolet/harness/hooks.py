@@ -8,7 +8,6 @@ handler that raises is reported with its owner and skipped, unless the hook says
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import time
 import traceback
@@ -16,13 +15,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 
-from piolet.base.abort import Aborted, AbortSignal, abortable
+from piolet.agent.guard import Patience
+from piolet.base.abort import AbortSignal
 
 E = TypeVar("E")
 R = TypeVar("R")
 
-#: Seconds that a handler has after an abort before it is cancelled.
-GRACE = 2.0
 #: Seconds from which on a handler counts as slow.
 SLOW = 1.0
 
@@ -71,6 +69,7 @@ class Hooks:
 
     def __init__(self, on_failure: Callable[[HookFailure], None] | None = None) -> None:
         self._handlers: dict[str, list[_Registration]] = {}
+        self._patience = Patience()
         self.on_failure = on_failure
 
     @overload
@@ -104,7 +103,7 @@ class Hooks:
             own = hook.copy(event) if hook.copy else event
             begin = time.monotonic()
             try:
-                result = await _ask(registration.handler, own, signal)
+                result = await self._ask(registration.handler, own, signal)
                 if hook.copy:
                     event = own
                 if result is not None and hook.fold:
@@ -120,35 +119,19 @@ class Hooks:
                 break
         return event
 
-    async def tell(self, name: str, listener: Handler[Any, Any], event: object) -> None:
+    async def tell(self, name: str, listener: Handler[Any, Any], event: object, signal: AbortSignal | None) -> None:
         """Call one listener that is in no list here, with the same care."""
         begin = time.monotonic()
         try:
-            await _ask(listener, event, None)
+            await self._ask(listener, event, signal)
         except Exception as error:
             self._report(HookFailure(name, listener, event, error, time.monotonic() - begin))
+
+    async def _ask(self, handler: Handler[Any, Any], event: object, signal: AbortSignal | None) -> object:
+        """After an abort a handler has 2 s, then it is cancelled."""
+        result = handler(event)
+        return await self._patience.wait_for(result, signal) if inspect.isawaitable(result) else result
 
     def _report(self, failure: HookFailure) -> None:
         if self.on_failure is not None:
             self.on_failure(failure)
-
-
-class HandlerCancelled(RuntimeError):
-    """A handler did not end within the time that an abort leaves it."""
-
-
-async def _ask(handler: Handler[Any, Any], event: object, signal: AbortSignal | None) -> object:
-    result = handler(event)
-    if not inspect.isawaitable(result):
-        return result
-    try:
-        return await abortable(result, signal, GRACE)
-    except Aborted:
-        if signal is not None and signal.aborted:
-            raise HandlerCancelled(f"cancelled, {GRACE:g} s after the run was aborted") from None
-        raise
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        raise HandlerCancelled("the handler was cancelled") from None

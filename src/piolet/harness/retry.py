@@ -5,14 +5,13 @@ Source: the provider specification, section 3, "Agent-level retry".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from piolet.llm.messages import AssistantMessage
 from piolet.llm.retry import backoff_ms, is_retryable
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """`max_retries` tries after the first; the delay doubles from `base_delay_ms` and is cut at `max_delay_ms`."""
 
     enabled: bool = True
@@ -25,16 +24,14 @@ class RetryPolicy:
         return backoff_ms(attempt, self.base_delay_ms, self.max_delay_ms)
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """Try again: number `attempt`, after `delay_ms`."""
 
     attempt: int
     delay_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUp(Struct, frozen=True):
     """Do not try (again); `why` is told to the user."""
 
     why: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from piolet.harness.session.totals import Totals
 
 
-@dataclass(frozen=True, slots=True)
-class ContextUsage:
+class ContextUsage(Struct, frozen=True):
     """How much of the window the context fills. `tokens` is None right after a compaction, when nobody knows."""
 
     tokens: int | None
@@ -19,8 +18,7 @@ class ContextUsage:
         return None if self.tokens is None or not self.window else self.tokens / self.window * 100
 
 
-@dataclass(frozen=True, slots=True)
-class SessionStats:
+class SessionStats(Struct, frozen=True):
     """Totals run over the whole file, all branches; `context` is that of the present leaf (None without a model)."""
 
     id: str

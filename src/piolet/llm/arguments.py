@@ -12,9 +12,11 @@ from typing import Any
 from piolet.base.json import loads
 
 EXACT_CHARS = 16_384
-"""Up to here every look at growing arguments parses all of them; beyond, only after growth by a 64th."""
+"""Up to here every look at growing arguments parses all of them; beyond, only after some growth."""
 EXACT_FLAWED_CHARS = 1024
 """The same for text that needs repair, which costs more."""
+GROWTH_SHARE = 32
+"""The growth that a look beyond waits for: this part of the length."""
 
 
 class PartialArguments:
@@ -48,7 +50,7 @@ class PartialArguments:
     def value(self) -> dict[str, Any]:
         """What the prefix says: open strings and containers show what is there. Total work is linear in the text."""
         grown = self._chars - self._parsed_chars
-        if grown and (self._chars <= self._exact_chars or grown * 64 >= self._chars):
+        if grown and (self._chars <= self._exact_chars or grown * GROWTH_SHARE >= self._chars):
             self._parsed_chars = self._chars
             parsed = _parse_prefix(self.text) if self._exact_chars == EXACT_CHARS else None
             if parsed is None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+from msgspec import Struct, field
 
 from piolet.base.ids import now_ms
 from piolet.base.json import dumps
 from piolet.llm.arguments import PartialArguments, parse_final
 from piolet.llm.cost import priced
-from piolet.llm.errors import ProviderError
+from piolet.llm.errors import LlmError, ProviderError, one_line
 from piolet.llm.events import (
     AssistantEvent,
     DoneEvent,
@@ -47,8 +48,7 @@ from piolet.llm.model import Model, StreamOptions
 _surrogate = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(slots=True)
-class OpenText:
+class OpenText(Struct):
     """A text block; `content` is set when it is closed."""
 
     index: int
@@ -58,8 +58,7 @@ class OpenText:
     content: TextContent | None = None
 
 
-@dataclass(slots=True)
-class OpenThinking:
+class OpenThinking(Struct):
     """A reasoning block."""
 
     index: int
@@ -70,8 +69,7 @@ class OpenThinking:
     content: ThinkingContent | None = None
 
 
-@dataclass(slots=True)
-class OpenCall:
+class OpenCall(Struct):
     """A tool call. `given`: arguments that came whole, as an object; they replace the text.
 
     `text_field`: what comes is no JSON but the text of that one argument (a tool with a grammar).
@@ -109,6 +107,7 @@ class MessageBuilder:
         self.response_model: str | None = None
         self.raw_stop_reason: str | None = None
         self.stop_reason: StopReason = "pending"
+        self.ended = False  # the protocol's own last record was read: nothing behind it counts
         self.end_turn: bool | None = None
         self.thinking_level: str | None = options.reasoning
         self.provider_thinking_level: str | None = None
@@ -121,9 +120,17 @@ class MessageBuilder:
     def fold(self, name: str, record: Any) -> Sequence[AssistantEvent]:
         """Take one parsed record (with the name of its event, "" without one); return the events that it makes.
 
-        Raises `ProviderError` for a record that tells of an error.
+        Raises `ProviderError` for a record that tells of an error, or that is not what the protocol has.
         """
-        self.read(name, record)
+        try:
+            self.read(name, record)
+        except LlmError:
+            raise
+        except Exception as error:  # whatever a server makes up, it must not end the program
+            sent = one_line(dumps(record), 300)
+            raise ProviderError(
+                f"The server sent an event that does not fit the protocol ({error!r}): {sent}"
+            ) from error
         return self._take_events()
 
     def finish(self) -> Sequence[AssistantEvent]:
@@ -258,6 +265,16 @@ class MessageBuilder:
             end_turn=self.end_turn,
             duration_ms=round((time.monotonic() - self._began) * 1000) if ended else None,
         )
+
+
+def as_text(value: Any) -> str:
+    """Return what a server sent in the place of text: a string as it is, nothing as "", a number as its digits."""
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def as_count(value: Any) -> int:
+    """Return what a server sent in the place of a count; 0 for what is none."""
+    return max(0, int(value)) if isinstance(value, int | float) and value == value else 0
 
 
 def _snapshot(block: OpenBlock) -> AssistantBlock:

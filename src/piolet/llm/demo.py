@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from piolet.base.abort import Aborted, sleep
 from piolet.base.ids import now_ms
@@ -94,8 +93,7 @@ def stream(model: Model, context: Context, options: StreamOptions) -> AssistantS
     return AssistantStream(events(), message)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     text: str
     calls: Sequence[ToolCall] = ()
 

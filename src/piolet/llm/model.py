@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from piolet.base.abort import AbortSignal
 from piolet.llm.messages import Message, Record, ThinkingLevel
@@ -59,6 +59,14 @@ class Model(Struct, frozen=True, rename="camel", omit_defaults=True):
         """``provider/id``, unique in a catalogue."""
         return f"{self.provider}/{self.id}"
 
+    @property
+    def host(self) -> str:
+        """The host name of the base URL in lower case; "" if there is none."""
+        try:
+            return urlsplit(self.base_url).hostname or ""
+        except ValueError:
+            return ""
+
 
 class ToolSpec(Record, frozen=True):
     """What a model is told of a tool. `parameters` is a JSON Schema of type object."""
@@ -69,8 +77,7 @@ class ToolSpec(Record, frozen=True):
     constrained_sampling: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What one request sends: the prompt, the messages, the tools on offer."""
 
     messages: Sequence[Message]
@@ -82,8 +89,7 @@ CacheRetention: TypeAlias = Literal["none", "short", "long"]
 ToolChoice: TypeAlias = Literal["auto", "none", "required"]
 
 
-@dataclass(frozen=True, slots=True)
-class StreamOptions:
+class StreamOptions(Struct, frozen=True):
     """How one request is made. Times in milliseconds; None leaves the default of the layer below.
 
     `headers`: a None value removes a default header. `env`: provider-scoped variables, before those of the process.

@@ -10,18 +10,18 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from piolet.base.abort import Aborted, abortable
 from piolet.base.ids import now_ms
 from piolet.llm.catalog import BuiltinCatalog, Catalog
-from piolet.llm.credentials.errors import CredentialError, MissingCredentials
-from piolet.llm.credentials.records import AuthStatus, RequestAuth
+from piolet.llm.credentials.errors import CredentialError, LoginError, MissingCredentials
+from piolet.llm.credentials.records import AuthStatus, OAuthCredential, RequestAuth
 from piolet.llm.credentials.resolve import ProviderAuth
 from piolet.llm.credentials.store import AuthFile, CredentialStore, MemoryCredentials
 from piolet.llm.events import AssistantEvent, ErrorEvent
@@ -32,9 +32,12 @@ from piolet.llm.provider_config import ProviderConfig, apply, check
 from piolet.llm.provider_table import BUILTIN_PROVIDERS
 from piolet.llm.stream import AssistantStream, StreamFunction
 
+if TYPE_CHECKING:
+    from piolet.llm.oauth.login import Login, LoginUI
+    from piolet.llm.pool import HttpPool
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+
+class Provider(Struct, frozen=True):
     """A provider as it stands now. `default_model`: the id that is chosen first, if it is among the models."""
 
     id: str
@@ -43,13 +46,13 @@ class Provider:
     default_model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Registration:
+class _Registration(Struct, frozen=True):
     """What an extension or embedder added. `models` are complete ones, before those of the configuration."""
 
     config: ProviderConfig
     models: Sequence[Model]
     stream: StreamFunction | None
+    login: Login | None
 
 
 class Models:
@@ -73,7 +76,7 @@ class Models:
         self._file = None if models_file is None else ModelsFile(models_file)
         self._environ: Mapping[str, str] = os.environ if environ is None else environ
         self._proxy = proxy
-        self._pool: Any = None
+        self._pool: HttpPool | None = None
         self._registered: dict[str, _Registration] = {}
         self._runtime_keys: dict[str, str] = {}
         self._command_results: dict[str, str] = {}
@@ -132,6 +135,13 @@ class Models:
         usable = (provider for provider in self.providers() if self.has_configured_auth(provider))
         return [model for provider in usable for model in self.provider_models(provider)]
 
+    def start_default(self) -> Model | None:
+        """The model to start with when nobody named one: the default of the first provider with credentials."""
+        for builtin in BUILTIN_PROVIDERS.values():
+            if self.has_configured_auth(builtin.id) and (model := self.find(builtin.id, builtin.default_model)):
+                return model
+        return next(iter(self.get_available()), None)
+
     # -------------------------------------------------------------------------------------------------- changing
 
     def register_provider(
@@ -141,19 +151,20 @@ class Models:
         *,
         models: Sequence[Model] = (),
         stream: StreamFunction | None = None,
+        login: Login | None = None,
     ) -> None:
         """Add a provider or change one, until `unregister_provider`.
 
         `config` may have the JSON form of models.json. `models` are complete records; `stream` answers in place of the
-        wire protocols. `ConfigError` or `msgspec.ValidationError` if the configuration cannot be used.
+        wire protocols; `login` gets and renews tokens. `ConfigError` or `msgspec.ValidationError` if `config` is wrong.
         """
         if config is None:
             config = ProviderConfig()
         elif not isinstance(config, ProviderConfig):
             config = msgspec.convert(dict(config), ProviderConfig)
-        if not models and stream is None:
+        if config != ProviderConfig() or not (models or stream or login):
             check(provider, config)
-        self._registered[provider] = _Registration(config, models, stream)
+        self._registered[provider] = _Registration(config, models, stream, login)
         self._merged.pop(provider, None)
 
     def unregister_provider(self, provider: str) -> None:
@@ -185,6 +196,32 @@ class Models:
         if registered and registered.stream and not status.configured:
             return AuthStatus(name, True, "extension")
         return status
+
+    def login(self, provider: str) -> Login | None:
+        """How to log in to the provider; None if that is not known. A key can be stored for any provider."""
+        registered = self._registered.get(provider)
+        if registered and registered.login:
+            return registered.login
+        configured = next((config.login for config in self._configs(provider) if config.login), None)
+        if configured is not None:
+            from piolet.llm.oauth.configured import ConfiguredLogin
+
+            return ConfiguredLogin(provider, configured)
+        if provider == "openrouter":
+            from piolet.llm.oauth.openrouter import OpenRouterLogin
+
+            return OpenRouterLogin()
+        return None
+
+    async def log_in(self, provider: str, ui: LoginUI) -> None:
+        """Log in and store what came of it; `CredentialError` if nothing did."""
+        login = self.login(provider)
+        if login is None:
+            raise LoginError(
+                f'There is no login for "{provider}": store a key with `piolet auth login {provider} --api-key`.'
+            )
+        credential = await login.login(ui)
+        await asyncio.to_thread(self.credentials.set, provider, credential)
 
     async def resolve_auth(self, model: Model, key: str | None = None) -> RequestAuth:
         """Return key, headers, address and variables for a request to `model`; `CredentialError` if there are none.
@@ -256,11 +293,12 @@ class Models:
         options = replace(options, api_key=auth.api_key, headers=headers, env={**auth.env, **options.env})
         if send is not None:
             return send(model, context, options)
-        transport = import_module("piolet.llm.transport")
+        from piolet.llm.pool import HttpPool
+        from piolet.llm.transport import run_request
+
         if self._pool is None:
-            self._pool = import_module("piolet.llm.pool").HttpPool(self._proxy)
-        stream: AssistantStream = transport.run_request(model, context, options, self._pool)
-        return stream
+            self._pool = HttpPool(self._proxy)
+        return run_request(model, context, options, self._pool)
 
     def _auth(self, provider: str, key: str | None = None) -> ProviderAuth:
         return ProviderAuth(
@@ -269,8 +307,16 @@ class Models:
             self.credentials,
             self._environ,
             runtime_key=key if key is not None else self._runtime_keys.get(provider),
+            renew=lambda credential: self._renew(provider, credential),
             command_results=self._command_results,
         )
+
+    def _renew(self, provider: str, credential: OAuthCredential) -> OAuthCredential:
+        """Runs in a thread of its own loop: once begun it goes on whoever gives up, for the old token may be spent."""
+        login = self.login(provider)
+        if login is None:
+            raise LoginError(f'The login for "{provider}" has expired, and how to renew it is not configured.')
+        return asyncio.run(login.renew(credential))
 
     def _configs(self, provider: str) -> list[ProviderConfig]:
         """The configurations of a provider, the strongest first."""

@@ -43,7 +43,9 @@ _overflow = re.compile(
     ),
     re.IGNORECASE,
 )
-_other = re.compile(r"^(?:Throttling error|Service unavailable):|rate limit|too many requests", re.IGNORECASE)
+_other = re.compile(
+    r"^(?:Throttling error|Service unavailable):|rate[ _-]?limit|too[ _]many[ _]requests", re.IGNORECASE
+)
 _no_body = re.compile(r"^4(?:00|13)\b.*\(no body\)", re.IGNORECASE)
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
+from msgspec import Struct
 
 from piolet.llm.messages import THINKING_LEVELS, ThinkingLevel
 from piolet.llm.model import Model
@@ -18,16 +18,14 @@ from piolet.llm.model import Model
 HasAuth = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class ScopedModel:
+class ScopedModel(Struct, frozen=True):
     """A model to choose from, with the level that its pattern asked for."""
 
     model: Model
     thinking: ThinkingLevel | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PatternProblem:
+class PatternProblem(Struct, frozen=True):
     """Something to tell the user about a pattern; `code` for programs, `text` for people."""
 
     code: Literal["ambiguous", "no-match", "invalid-thinking", "custom-id", "unknown-provider", "no-models"]
@@ -35,14 +33,12 @@ class PatternProblem:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     models: Sequence[ScopedModel]
     warnings: Sequence[PatternProblem]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """What ``--model`` means. Without a pattern all is None; with an `error` there is no model."""
 
     model: Model | None = None
@@ -279,7 +275,7 @@ def _listed(models: Iterable[Model]) -> str:
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
-    """``*`` and ``?`` do not cross a slash, ``**`` between slashes does; ``[...]`` is a class, ``[!...]`` not that."""
+    """``*`` and ``?`` do not cross a slash, ``**`` as a whole part does; ``[...]`` is a class, ``[!...]`` not in it."""
     parts = []
     for piece in re.findall(r"(?:(?<=/)|(?<!.))\*\*(?:/|$)|\*+|\?|\[[!^]?\]?[^\]]*\]|.", pattern, re.DOTALL):
         if piece in ("**", "**/") and (piece != "**" or pattern.endswith("**")):

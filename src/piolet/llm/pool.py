@@ -67,7 +67,9 @@ def environment_proxy(url: str, env: Mapping[str, str]) -> str | None:
         if port_fits and (not name or host == name or host.endswith(f".{name}")):
             return None
     proxy = variable(f"{parts.scheme.upper()}_PROXY") or variable("ALL_PROXY")
-    return proxy if "://" in proxy or not proxy else f"http://{proxy}"
+    if not proxy:
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _new_client(context: ssl.SSLContext, proxy: str | None) -> httpx.AsyncClient:

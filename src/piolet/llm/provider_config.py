@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from piolet.llm.messages import Record
 from piolet.llm.model import CostTier, Model
+from piolet.llm.oauth.config import LoginConfig
 from piolet.llm.provider_table import BUILTIN_PROVIDERS
 
 Count: TypeAlias = Annotated[int, Meta(gt=0)]
@@ -55,7 +56,7 @@ class ProviderConfig(Struct, frozen=True, rename="camel", omit_defaults=True, kw
 
     `api_key` and `headers` are configuration values: text, ``$NAME``, ``${NAME}`` or ``!command``. `auth_header` sends
     the key as ``Authorization: Bearer``. `models` replace those of the same id, `model_overrides` change single fields.
-    `oauth`: the fields of a login (`piolet.llm.oauth`), or the name of one that is known.
+    `login`: how to log in to it (a key of our own; `oauth` belongs to the original and is ignored).
     """
 
     name: str | None = None
@@ -67,7 +68,7 @@ class ProviderConfig(Struct, frozen=True, rename="camel", omit_defaults=True, kw
     compat: dict[str, Any] = {}
     models: list[ModelPatch] = []
     model_overrides: dict[str, ModelPatch] = {}
-    oauth: str | dict[str, Any] | None = None
+    login: LoginConfig | None = None
 
     def __repr__(self) -> str:
         return f"ProviderConfig(name={self.name!r}, base_url={self.base_url!r}, {len(self.models)} models)"

@@ -6,7 +6,8 @@ Sources: providers, section 11; the order is the one in which a start model is l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 CHAT = "openai-completions"
 RESPONSES = "openai-responses"
@@ -18,8 +19,7 @@ _QWEN = "https://token-plan.maas.qwencloudapi.com/compatible-mode/v1"
 _QWEN_CN = "https://token-plan.maas.qianwenaiapi.com/compatible-mode/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltinProvider:
+class BuiltinProvider(Struct, frozen=True):
     """One provider.
 
     `apis`: base URL by wire protocol, the main one first; ``{NAME}`` in a URL stands for a variable. `key_env`: the

@@ -10,7 +10,7 @@ import platform
 import re
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
+DRAIN_SECONDS = 0.05
 MAX_ERROR_BODY = 256 * 1024
 USER_AGENT = f"piolet/{__version__} ({sys.platform}; python {platform.python_version()}; {platform.machine()})"
 _header_value = re.compile(r"[\t\x20-\x7e]*")
@@ -98,6 +99,8 @@ class _Exchange:
         protocol = protocol_for(model.api)
         self._builder = protocol.builder(model, self._context, options)
         request = protocol.request(model, self._context, options)
+        if not _is_http(request.url):
+            raise RequestError(f"The base URL of provider '{model.provider}' is no http or https address")
         if options.on_payload is not None:
             replacement = await self._abortable(options.on_payload(request.body, model))
             request.body = replacement if replacement is not None else request.body
@@ -201,12 +204,22 @@ class _Exchange:
         async with aclosing(self._chunks(response)) as chunks:
             async for chunk in chunks:
                 for event in framing.feed(chunk):
-                    if event.data.strip() == "[DONE]":
+                    done = event.data.strip() == "[DONE]"
+                    if not done:
+                        yield event.name, await self._parsed(event)
+                    if done or self._builder.ended:
+                        await self._drain(chunks)
                         return
-                    yield event.name, await self._parsed(event)
         for event in framing.end():
             if event.data.strip() != "[DONE]":
                 yield event.name, await self._parsed(event)
+
+    async def _drain(self, chunks: AsyncGenerator[bytes, None]) -> None:
+        """Read what little is left of the body, so that its connection can serve again; do not wait for a slow end."""
+        with suppress(TimeoutError, ProviderError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                async for _ in chunks:
+                    pass
 
     async def _parsed(self, event: ServerEvent) -> Any:
         record = parse_record(event.data)
@@ -237,6 +250,14 @@ def parse_record(data: str) -> Any:
         return loads(data)
     except ValueError:
         raise ProviderError(f"The server sent an event that is no JSON: {data[:200]}") from None
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _host(url: str) -> str:

@@ -18,7 +18,7 @@ _SHORT = re.compile(r"(?P<host>localhost|[^/:@]+\.[^/:@]+)/(?P<path>[^#?]+)")
 _EXACT_VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?")
 _NPM = re.compile(r"(?P<name>@?[^@]+)(?:@(?P<version>.+))?")
 _NPM_NAME = re.compile(r"(?:@[\w.-]+/)?[\w.-]+")
-_PYPI = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[^\]]*\])?\s*(?P<range>.*)", re.DOTALL)
+_PYPI = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*(?P<range>.*)", re.DOTALL)
 _PINNED = re.compile(r"===?\s*[^\s,*]+")
 
 
@@ -147,7 +147,7 @@ def installed_path(source: Source, base_dir: Path) -> Path:
 def _parse_pypi(text: str) -> PypiSource:
     requirement = text[5:].strip()
     match = _PYPI.fullmatch(requirement)
-    if match is None or (match["range"] and match["range"][0] not in "=<>!~;@("):
+    if match is None or (match["range"] and match["range"][0] not in "=<>!~;("):
         raise PackageError(f"{text!r} names no PyPI package: write pypi:name, or pypi:name==1.2")
     name = re.sub(r"[-_.]+", "-", match["name"]).lower()
     return PypiSource(name, requirement, _PINNED.fullmatch(match["range"].strip()) is not None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from piolet.tui.blocks.frame import Frame, plain
 from piolet.tui.blocks.tool_card import CardStatus
@@ -18,8 +19,7 @@ MISSING = "..."
 _INVALID = Span("[invalid arg]", ERROR)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolView:
+class ToolView(Struct, frozen=True):
     """A tool call. `args` may be partial or of wrong types until `complete`. `text` is that of the result, or of the
     last update. `seconds`: how long it runs or ran. `preview`: the diff that an edit will make. `images`: a line for
     each picture of the result. `cwd` and `home` shorten paths."""
@@ -52,8 +52,7 @@ class ToolView:
 Draw: TypeAlias = Callable[[ToolView, Frame], Sequence[Line]]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRenderer:
+class ToolRenderer(Struct, frozen=True):
     """How a tool's calls look: the lines of the call and those of its body. `boxed` False: it draws its own shell, in
     rows of `Frame.width`."""
 

@@ -64,6 +64,10 @@ class CompactionPolicy:
     summary_model: Callable[[], Model | None] = lambda: None
     branch_reserve_tokens: Callable[[], int] = lambda: 16384
 
+    def with_enabled(self, enabled: bool) -> CompactionPolicy:
+        """Return the same policy with automatic compaction on or off."""
+        return replace(self, settings=lambda model: replace(self.settings(model), enabled=enabled))
+
 
 class Compactor:
     """Compacts the session of one harness. It keeps nothing between two compactions."""

@@ -7,16 +7,16 @@ are `OSError` with `errno` set, as the operating system words them.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from piolet.base.abort import AbortSignal
 
 FileKind: TypeAlias = Literal["file", "directory", "symlink", "fifo", "socket", "device"]
 
 
-@dataclass(frozen=True, slots=True)
-class FileInfo:
+class FileInfo(Struct, frozen=True):
     """`kind` is "symlink" only where links are not followed. `mode`: permission bits. `mtime_ns`: nanoseconds."""
 
     kind: FileKind
@@ -25,8 +25,7 @@ class FileInfo:
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryEntry:
+class DirectoryEntry(Struct, frozen=True):
     """A name in a folder. `target` is what a symlink leads to; None if it dangles."""
 
     name: str
@@ -34,8 +33,7 @@ class DirectoryEntry:
     target: FileKind | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExitStatus:
+class ExitStatus(Struct, frozen=True):
     """How a process ended.
 
     `code`: the exit code, 128 + N for a death by signal N, None when it was killed by us.
@@ -54,8 +52,7 @@ class ExitStatus:
 OnOutput: TypeAlias = Callable[[bytes, Literal["stdout", "stderr"]], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class GrepQuery:
+class GrepQuery(Struct, frozen=True):
     """What to search. `path` is absolute. `context`: lines before and after. `limit`: lines that match."""
 
     pattern: str
@@ -67,8 +64,7 @@ class GrepQuery:
     limit: int = 100
 
 
-@dataclass(frozen=True, slots=True)
-class GrepLine:
+class GrepLine(Struct, frozen=True):
     """A line found: `path` relative to the searched folder, `number` from 1, `is_match` False for context."""
 
     path: str
@@ -77,21 +73,18 @@ class GrepLine:
     is_match: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GrepResult:
+class GrepResult(Struct, frozen=True):
     lines: Sequence[GrepLine]
     limit_reached: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FindQuery:
+class FindQuery(Struct, frozen=True):
     pattern: str
     path: str
     limit: int = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class FindResult:
+class FindResult(Struct, frozen=True):
     """Paths relative to the searched folder, sorted; folders end in ``/``."""
 
     paths: Sequence[str]
@@ -106,8 +99,7 @@ class InvalidPattern(ValueError):
     """A search pattern that no engine here understands; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """What one batched look at many files found: contents and stamps. A missing file is absent."""
 
     contents: Mapping[str, bytes] = field(default_factory=dict)

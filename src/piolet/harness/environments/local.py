@@ -8,9 +8,10 @@ import errno
 import os
 import shutil
 import stat as stat_bits
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from piolet.base.abort import AbortSignal
 from piolet.harness.environments.base import (
@@ -27,6 +28,8 @@ from piolet.harness.environments.base import (
     Snapshot,
 )
 
+T = TypeVar("T")
+
 #: What every child process is told about its parent.
 CHILD_VARIABLES: Final = {"PI_CODING_AGENT": "true", "AI_AGENT": "piolet"}
 
@@ -35,6 +38,7 @@ class LocalEnvironment:
     """Files and processes of this machine. File work runs in the event loop's thread pool.
 
     `path_folders` stand in front of the ``PATH`` of child processes; `env` replaces the variables of this process.
+    `use_ripgrep`: search contents with ripgrep where it is installed.
     """
 
     kind = "local"
@@ -46,11 +50,13 @@ class LocalEnvironment:
         home: str | None = None,
         path_folders: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
+        use_ripgrep: bool = True,
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self._home = home
         self._path_folders = tuple(path_folders)
         self._env = env
+        self._use_ripgrep = use_ripgrep
 
     # ----------------------------------------------------------------------------------------------------- paths
 
@@ -61,7 +67,7 @@ class LocalEnvironment:
         return _absolute(os.path.join(base, *parts))
 
     async def canonical(self, path: str) -> str:
-        return await asyncio.to_thread(os.path.realpath, path)
+        return await asyncio.to_thread(_canonical, path)
 
     # ----------------------------------------------------------------------------------------------------- files
 
@@ -94,10 +100,20 @@ class LocalEnvironment:
     # ---------------------------------------------------------------------------------------------------- search
 
     async def grep(self, query: GrepQuery, signal: AbortSignal | None = None) -> GrepResult:
-        raise NotImplementedError
+        """Search with ripgrep if it is on the PATH or beside this interpreter, else in Python with the same result."""
+        program = self._find_ripgrep() if self._use_ripgrep else None
+        if program is not None:
+            from piolet.harness.environments.ripgrep import grep_with_ripgrep
+
+            return await grep_with_ripgrep(self, program, query, signal)
+        from piolet.harness.environments import search
+
+        return await asyncio.to_thread(_finish, search.grep(_Files(), query, signal))
 
     async def find(self, query: FindQuery, signal: AbortSignal | None = None) -> FindResult:
-        raise NotImplementedError
+        from piolet.harness.environments import search
+
+        return await asyncio.to_thread(_finish, search.find(_Files(), query, signal))
 
     # ------------------------------------------------------------------------------------------------- processes
 
@@ -154,6 +170,10 @@ class LocalEnvironment:
             raise ShellNotFound("There is neither bash nor sh on the PATH")
         return found
 
+    def _find_ripgrep(self) -> str | None:
+        path = self._child_variables().get("PATH", "")
+        return shutil.which("rg", path=os.pathsep.join([path, os.path.dirname(sys.executable)]))
+
     def _child_variables(self) -> dict[str, str]:
         variables = dict(os.environ if self._env is None else self._env)
         folders = [*self._path_folders, *filter(None, [variables.get("PATH")])]
@@ -162,9 +182,39 @@ class LocalEnvironment:
         return variables | CHILD_VARIABLES
 
 
+class _Files:
+    """The files of this machine for a search in a worker thread: coroutines that never wait."""
+
+    async def canonical(self, path: str) -> str:
+        return _canonical(path)
+
+    async def stat(self, path: str, *, follow: bool = True) -> FileInfo | None:
+        return _stat(path, follow)
+
+    async def list_directory(self, path: str) -> list[DirectoryEntry]:
+        return _list_directory(path)
+
+    async def read_bytes(self, path: str, *, offset: int = 0, limit: int | None = None) -> bytes:
+        return _read(path, offset, limit)
+
+
+def _finish(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits to its end, without an event loop."""
+    try:
+        work.send(None)
+    except StopIteration as result:
+        value: T = result.value
+        return value
+    raise RuntimeError("the coroutine waited for something")
+
+
 def _absolute(path: str) -> str:
     normal = os.path.normpath(path)
     return "/" + normal.lstrip("/")  # POSIX lets two leading slashes stand
+
+
+def _canonical(path: str) -> str:
+    return os.path.realpath(path)
 
 
 def _kind(mode: int) -> FileKind:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from piolet.agent.tools import AgentTool
 from piolet.harness.prompt.records import ContextFile, PromptInputs, PromptTool, Skill
@@ -14,8 +15,7 @@ Part: TypeAlias = str | Callable[[], str | Awaitable[str]]
 ContextFiles: TypeAlias = Callable[[], Sequence[ContextFile] | Awaitable[Sequence[ContextFile]]]
 
 
-@dataclass(frozen=True, slots=True)
-class PromptParts:
+class PromptParts(Struct, frozen=True):
     """What the prompt is built from before each request.
 
     `base` replaces the built-in text (None or empty: the built-in one). `append`: texts behind it. `context_files` is

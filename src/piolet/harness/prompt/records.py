@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class ContextFile:
+class ContextFile(Struct, frozen=True):
     """An ``AGENTS.md`` or the like. `content` is the file's text as it stands there, without a byte order mark."""
 
     path: str
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(Struct, frozen=True):
     """A skill as it is listed. `path` is its file, `base_dir` the folder that its references are relative to.
 
     `hidden_from_model`: only the user can call it (``disable-model-invocation``).
@@ -28,8 +27,7 @@ class Skill:
     hidden_from_model: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PromptTool:
+class PromptTool(Struct, frozen=True):
     """An active tool. Without `snippet` it has no line in the tools list. `hidden`: active, but not offered itself."""
 
     name: str
@@ -38,8 +36,7 @@ class PromptTool:
     hidden: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PromptInputs:
+class PromptInputs(Struct, frozen=True):
     """Everything that the system prompt depends on.
 
     `custom_prompt` replaces the built-in text; an empty one counts as none. `guidelines` are added to those of the

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from piolet.harness.prompt.records import Skill
 
@@ -24,8 +25,7 @@ _BLOCK = re.compile(
 _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 
 
-@dataclass(frozen=True, slots=True)
-class SkillBlock:
+class SkillBlock(Struct, frozen=True):
     """An expanded ``/skill:name`` message, taken apart. `user_message` is what the user wrote after the name."""
 
     name: str

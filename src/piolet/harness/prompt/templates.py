@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from piolet.base.frontmatter import parse_fields
 
@@ -26,8 +27,7 @@ _PLACEHOLDER = re.compile(
 _DESCRIPTION_LENGTH = 60
 
 
-@dataclass(frozen=True, slots=True)
-class PromptTemplate:
+class PromptTemplate(Struct, frozen=True):
     """A template. `arguments` are the names that its front matter declares, for ``{{name}}``."""
 
     name: str

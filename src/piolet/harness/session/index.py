@@ -6,7 +6,6 @@ A `Head` says of an entry what navigation and context building must know; its li
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from sys import intern
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -47,8 +46,7 @@ ProblemKind: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A line that was set aside, or a flaw of the tree. `line` counts from 1."""
 
     kind: ProblemKind
@@ -56,8 +54,7 @@ class Problem:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     text: str
     timestamp: str | None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,8 +20,7 @@ from piolet.harness.session.storage import Text
 NO_MESSAGES = "(no messages)"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(Struct, frozen=True):
     """A session file at a glance. Times are Unix milliseconds; `modified`: when user or model last spoke."""
 
     path: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from piolet.harness.session.listing import SessionInfo
 
@@ -14,8 +15,7 @@ SortMode: TypeAlias = Literal["threaded", "recent", "relevance"]
 NameFilter: TypeAlias = Literal["all", "named"]
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """What must occur in a session. A phrase is compared with white space folded, and never letter by letter."""
 
     text: str

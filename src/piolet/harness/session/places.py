@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from piolet.base.json import loads
 from piolet.harness.session.entries import Header
@@ -25,8 +26,7 @@ class Found(NamedTuple):
     here: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPlace:
+class SessionPlace(Struct, frozen=True):
     """Where sessions of `cwd` are kept.
 
     A `flat` folder, chosen by the user, holds sessions of any working directory; else `root` has a folder for each.

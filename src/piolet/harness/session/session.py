@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import Any
+
+from msgspec.structs import replace
 
 from piolet.base.files import make_private_folder
 from piolet.base.ids import iso_time

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from piolet.llm.messages import Usage
 
 
-@dataclass(slots=True)
-class Totals:
+class Totals(Struct):
     """Counts of messages, tokens, and US dollars. Reasoning and long cache writes are parts, never added again."""
 
     messages: int = 0

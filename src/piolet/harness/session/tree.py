@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from piolet.harness.session.index import Head, Index
 
 
-@dataclass(slots=True)
-class TreeNode:
+class TreeNode(Struct):
     """An entry and its children, in the order of their times. `label` is the one in force."""
 
     head: Head

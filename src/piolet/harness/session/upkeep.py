@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from piolet.harness.session.errors import WriteFailed
 from piolet.harness.session.session import Session
@@ -13,8 +14,7 @@ from piolet.harness.session.session import Session
 _TRASHES = (("trash",), ("trash-put",), ("gio", "trash"))
 
 
-@dataclass(frozen=True, slots=True)
-class CwdIssue:
+class CwdIssue(Struct, frozen=True):
     """The stored working directory of a session is gone; `fallback_cwd` could take its place."""
 
     session_file: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
+
+from msgspec import Struct
 
 from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
 from piolet.base.abort import AbortSignal
@@ -41,8 +42,7 @@ _PARAMETERS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One replacement as asked for, in LF form. `name` is what messages call its old text."""
 
     old: str
@@ -50,8 +50,7 @@ class Edit:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class EditOutcome:
+class EditOutcome(Struct, frozen=True):
     """The new bytes of the file, and what changed."""
 
     data: bytes

@@ -9,8 +9,9 @@ import base64
 import io
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from piolet.harness.tools.options import ImageSettings
 from piolet.llm.messages import ImageContent
@@ -22,8 +23,7 @@ _LOWER_QUALITIES: Final = (60, 40)
 _SHRINK: Final = 0.75
 
 
-@dataclass(frozen=True, slots=True)
-class ImageDelivery:
+class ImageDelivery(Struct, frozen=True):
     """`image` is None if the file holds nothing that can be shown; `note` is the text beside it."""
 
     image: ImageContent | None

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
 
 from piolet.harness.tools.text_file import Replacement
 
@@ -25,8 +26,7 @@ _PLAIN: Final = {
 _FANCY: Final = re.compile("[" + "".join(_PLAIN).replace("-", r"\-") + "]")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Where wanted text stands: from `start` to `end`. `before` and `after`: what must stay at the edges.
 
     They are not empty only if a loose match begins or ends within a character (the ``i`` of a ligature).

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class ImageSettings:
+
+class ImageSettings(Struct, frozen=True):
     """How images are delivered. `max_bytes` counts base64 characters; without `auto_resize` bytes go unchanged."""
 
     auto_resize: bool = True
@@ -18,8 +18,7 @@ class ImageSettings:
     jpeg_quality: int = 80
 
 
-@dataclass(frozen=True, slots=True)
-class ShellSpawn:
+class ShellSpawn(Struct, frozen=True):
     """A command just before it runs; `env` is laid over the environment's variables, None unsets."""
 
     command: str
@@ -35,8 +34,7 @@ def _no_variables() -> Mapping[str, str | None]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOptions:
+class ToolOptions(Struct, frozen=True):
     """Callables, asked at each call.
 
     `blind_model`: the id of the current model if it takes no images. `shell_path`, `command_prefix`: as the user set

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
 from piolet.base.abort import AbortSignal
@@ -132,8 +133,7 @@ def _whole_number(value: float | None, default: int | None) -> int | None:
     return max(1, int(value))
 
 
-@dataclass(slots=True)
-class _LineWindow:
+class _LineWindow(Struct):
     """The lines `first` to `first + limit - 1` of a file that comes in pieces: counted all, kept as far as shown."""
 
     first: int

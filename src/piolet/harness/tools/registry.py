@@ -8,6 +8,9 @@ from piolet.agent.tools import AgentTool
 from piolet.harness.environments.base import Environment
 from piolet.harness.tools.bash import create_bash_tool
 from piolet.harness.tools.edit import create_edit_tool
+from piolet.harness.tools.find import create_find_tool
+from piolet.harness.tools.grep import create_grep_tool
+from piolet.harness.tools.ls import create_ls_tool
 from piolet.harness.tools.mutation_queue import FileMutationQueue
 from piolet.harness.tools.options import DEFAULT_OPTIONS, ToolOptions
 from piolet.harness.tools.read import create_read_tool
@@ -27,5 +30,8 @@ def built_in_tools(
         create_bash_tool(environment, options),
         create_edit_tool(environment, turns),
         create_write_tool(environment, turns),
+        create_grep_tool(environment),
+        create_find_tool(environment),
+        create_ls_tool(environment),
     )
     return {tool.name: tool for tool in tools}

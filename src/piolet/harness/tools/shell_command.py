@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from piolet.base.abort import AbortSignal
 from piolet.harness.environments.base import Environment, ExitStatus, ShellNotFound
@@ -25,8 +26,7 @@ _EDGE_BYTES: Final = 512 * 1024
 _FLUSH_BYTES: Final = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ShellProgress:
+class ShellProgress(Struct, frozen=True):
     """The tail of the output so far. `full_output_path`: the file with all of it, once a limit has been passed."""
 
     truncation: Truncation
@@ -34,8 +34,7 @@ class ShellProgress:
     last_line_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ShellOutcome:
+class ShellOutcome(Struct, frozen=True):
     """How a command ended. `output` is up to 1 MiB of it, the middle left out beyond that; `seconds` is wall time."""
 
     status: ExitStatus

@@ -9,8 +9,9 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from piolet.harness.tools.content import wide_encoding
 
@@ -24,8 +25,7 @@ class UnsuitableText(ValueError):
     """Bytes that cannot be edited as text, or text that the file cannot take; says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """Put `text` (with LF endings) in place of the LF form from `start` to `end`."""
 
     start: int

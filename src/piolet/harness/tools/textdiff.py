@@ -7,8 +7,9 @@ not grow with the rest of the file.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from piolet.harness.tools.text_file import Replacement
 
@@ -19,8 +20,7 @@ _COMPARED: Final = 1_000_000
 Sign: TypeAlias = Literal[" ", "-", "+"]
 
 
-@dataclass(frozen=True, slots=True)
-class TextDiff:
+class TextDiff(Struct, frozen=True):
     """`patch`: unified, 4 lines of context. `diff`: numbered lines. `first_changed_line`: from 1, in the new text."""
 
     patch: str
@@ -28,8 +28,7 @@ class TextDiff:
     first_changed_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """Lines (with their LF) that go and come. `start`, `end`: of the old ones in the text; numbers count from 1."""
 
     start: int
@@ -40,15 +39,13 @@ class _Change:
     new: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     sign: Sign
     number: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Hunk:
+class _Hunk(Struct, frozen=True):
     """Neighbouring changes with their context. `old_start`, `new_start`: numbers of the first lines."""
 
     old_start: int

@@ -10,8 +10,10 @@ CredentialError          base
 
 from __future__ import annotations
 
+from piolet.llm.errors import LlmError
 
-class CredentialError(Exception):
+
+class CredentialError(LlmError):
     """Base of what goes wrong with credentials."""
 
 

@@ -31,9 +31,9 @@ class ProviderAuth:
     provider: str
     configs: Sequence[ProviderConfig]
     store: CredentialStore
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] = field(repr=False)
+    renew: Renew = field(repr=False)
     runtime_key: str | None = field(default=None, repr=False)
-    renew: Renew | None = None
     command_results: dict[str, str] = field(default_factory=dict, repr=False)
 
     def status(self) -> AuthStatus:
@@ -89,7 +89,7 @@ class ProviderAuth:
         if self.runtime_key is not None:
             return self.runtime_key, False, "--api-key"
         if isinstance(stored, OAuthCredential):
-            login = stored if self.renew is None else self.store.refresh(self.provider, self.renew)
+            login = self.store.refresh(self.provider, self.renew)
             return login.access, True, "stored login"
         if isinstance(stored, ApiKeyCredential) and stored.key is not None:
             return self._value(stored.key, env, "stored key", cached=True), False, "stored key"

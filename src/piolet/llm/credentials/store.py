@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from piolet.base.dirlock import LockBusy, dir_lock
+from piolet.base.dirlock import LockError, dir_lock
 from piolet.base.files import make_private_folder, write_private
 from piolet.base.ids import now_ms
 from piolet.llm.credentials.errors import AuthFileError, NotLoggedIn
 from piolet.llm.credentials.records import Credential, OAuthCredential, credential_from_json
 
 #: Seconds: how long a refresh waits for that of another process, and after which a lock of one is stale.
-REFRESH_LOCK_TIMEOUT = 30.0
+REFRESH_TIMEOUT = 30.0
 #: Seconds that a change by hand (login, logout) waits: a refresh of another process may be under way.
-CHANGE_LOCK_TIMEOUT = 20.0
+CHANGE_TIMEOUT = 20.0
 
 
 class CredentialStore(Protocol):
@@ -92,28 +92,36 @@ class AuthFile:
 
     def refresh(self, provider: str, renew: Callable[[OAuthCredential], OAuthCredential]) -> OAuthCredential:
         """Under the lock read again, and renew only what nobody else has renewed meanwhile."""
-        current = _login(self.get(provider), provider)
+        seen = current = _login(self.get(provider), provider)
         if not current.needs_refresh(now_ms()):
             return current
-        real = os.path.realpath(self.path)
-        with dir_lock(real, timeout=REFRESH_LOCK_TIMEOUT, stale=REFRESH_LOCK_TIMEOUT) as lock:
-            current = _login(self.get(provider), provider)
-            if current.needs_refresh(now_ms()):
-                current = renew(current)
-                lock.check()
-                self._write(self._read() | {provider: current.to_json()})
+        try:
+            with dir_lock(os.path.realpath(self.path), timeout=REFRESH_TIMEOUT, stale=REFRESH_TIMEOUT) as lock:
+                current = _login(self.get(provider), provider)
+                just_renewed = current != seen and current.expires > now_ms()
+                if current.needs_refresh(now_ms()) and not just_renewed:
+                    current = renew(current)
+                    lock.check()
+                    self._write({**self._read(), provider: current.to_json()})
+        except LockError as error:
+            raise AuthFileError(str(error)) from None
+        except OSError as error:
+            raise AuthFileError(f"{self.path} cannot be changed: {error.strerror}") from None
         return current
 
     def _change(self, changes: Mapping[str, Any]) -> None:
+        """Replace entries; None removes one."""
         real = Path(os.path.realpath(self.path))
-        make_private_folder(real.parent)
         try:
-            with dir_lock(real, timeout=CHANGE_LOCK_TIMEOUT) as lock:
+            make_private_folder(real.parent)
+            with dir_lock(real, timeout=CHANGE_TIMEOUT) as lock:
                 entries = {**self._read(), **changes}
                 lock.check()
                 self._write({name: entry for name, entry in entries.items() if entry is not None})
-        except LockBusy as busy:
-            raise AuthFileError(f"{busy}; nothing was changed") from None
+        except LockError as error:
+            raise AuthFileError(str(error)) from None
+        except OSError as error:
+            raise AuthFileError(f"{self.path} cannot be changed: {error.strerror}") from None
 
     def _write(self, entries: Mapping[str, Any]) -> None:
         write_private(self.path, json.dumps(entries, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass"))

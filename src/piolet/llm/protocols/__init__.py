@@ -8,9 +8,11 @@ network, retries and aborts, is `piolet.llm.transport`, which knows no protocol.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from piolet.llm.errors import RequestError
 from piolet.llm.handoff import IdRule, lone_surrogates_removed, prepare_history
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from piolet.llm.model import Context, Model, StreamOptions
 
 
-@dataclass(slots=True)
-class WireRequest:
+class WireRequest(Struct):
     """One POST request. `headers`: the protocol's own, with the credentials; model and caller may add to them."""
 
     url: str
@@ -38,8 +39,7 @@ class Framing(Protocol):
     def end(self) -> Iterable[ServerEvent]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class WireProtocol:
+class WireProtocol(Struct, frozen=True):
     """What the transport needs of a protocol.
 
     `build_request` is given a context whose messages are prepared for the model (`piolet.llm.handoff`), with call ids

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from piolet.base.json import dumps
-from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenThinking
+from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenThinking, as_count, as_text
 from piolet.llm.errors import ProviderError, error_value, one_line
 from piolet.llm.messages import NO_COST, StopReason, Usage
 from piolet.llm.model import Context, Model, StreamOptions
@@ -31,7 +31,6 @@ class MessagesBuilder(MessageBuilder):
         self._open: dict[int, OpenBlock] = {}
         self._counters: dict[str, Any] = {}
         self._refusal = ""
-        self._stopped = False
         level = requested_level(model, options)
         if level != "off" and compat_of(model).force_adaptive_thinking:
             self.provider_thinking_level = effort(model, level)
@@ -54,14 +53,14 @@ class MessagesBuilder(MessageBuilder):
                 self._read_end(record.get("delta") or {})
                 self._read_usage(record.get("usage") or {})
             case "message_stop":
-                self._stopped = True
+                self.ended = True
             case "error":
                 raise ProviderError(one_line(error_value(record)))
             case _ if name == "error" or "error" in record:
                 raise ProviderError(one_line(error_value(record)))
 
     def check_end(self) -> None:
-        if not self._stopped:
+        if not self.ended:
             raise self.incomplete("Stream ended before message_stop")
         if self.raw_stop_reason is None:
             raise self.incomplete("Stream ended without a stop reason")
@@ -74,9 +73,9 @@ class MessagesBuilder(MessageBuilder):
     # --------------------------------------------------------------------------------------------------- blocks
 
     def _read_message(self, message: Mapping[str, Any]) -> None:
-        self.response_id = message.get("id")
-        answered_by = message.get("model")
-        self.response_model = answered_by if answered_by != self.model.id else None
+        self.response_id = as_text(message.get("id")) or None
+        answered_by = as_text(message.get("model"))
+        self.response_model = answered_by if answered_by and answered_by != self.model.id else None
         self._read_usage(message.get("usage") or {})
 
     def _read_start(self, index: int, told: Mapping[str, Any]) -> None:
@@ -84,20 +83,20 @@ class MessagesBuilder(MessageBuilder):
         match told.get("type"):
             case "text":
                 block = self.open_text()
-                text = told.get("text")
+                text = as_text(told.get("text"))
             case "thinking":
                 block = self.open_thinking()
-                block.signature = told.get("signature") or None
-                text = told.get("thinking")
+                block.signature = as_text(told.get("signature")) or None
+                text = as_text(told.get("thinking"))
             case "redacted_thinking":
                 block = self.open_thinking(redacted=True)
                 block.pieces.append(REDACTED)
-                block.signature = told.get("data") or ""
-                text = None
+                block.signature = as_text(told.get("data"))
+                text = ""
             case "tool_use":
-                block = self.open_call(told.get("id") or "", told.get("name") or "")
-                text = None
-                if given := told.get("input"):
+                block = self.open_call(as_text(told.get("id")), as_text(told.get("name")))
+                text = ""
+                if isinstance(given := told.get("input"), dict) and given:
                     block.given = given
             case _:
                 return
@@ -108,11 +107,11 @@ class MessagesBuilder(MessageBuilder):
     def _read_delta(self, block: OpenBlock, delta: Mapping[str, Any]) -> None:
         match delta.get("type"):
             case "text_delta":
-                self.add(block, delta.get("text") or "")
+                self.add(block, as_text(delta.get("text")))
             case "thinking_delta":
-                self.add(block, delta.get("thinking") or "")
+                self.add(block, as_text(delta.get("thinking")))
             case "signature_delta" if isinstance(block, OpenThinking):
-                block.signature = (block.signature or "") + (delta.get("signature") or "")
+                block.signature = (block.signature or "") + as_text(delta.get("signature"))
             case "input_json_delta" if isinstance(block, OpenCall):
                 piece = delta.get("partial_json")
                 if isinstance(piece, dict):
@@ -120,7 +119,7 @@ class MessagesBuilder(MessageBuilder):
                     piece = dumps(piece)
                 elif piece:
                     block.given = None
-                self.add(block, piece or "")
+                self.add(block, as_text(piece))
 
     # ------------------------------------------------------------------------------------------- end, counters
 
@@ -128,17 +127,18 @@ class MessagesBuilder(MessageBuilder):
         reason = delta.get("stop_reason")
         if not reason:
             return
-        self.raw_stop_reason = reason
-        self.stop_reason = _STOPS.get(reason, "error")
+        self.raw_stop_reason = as_text(reason)
+        self.stop_reason = _STOPS.get(self.raw_stop_reason, "error")
         details = delta.get("stop_details") or {}
-        self._refusal = details.get("explanation") or ""
+        self._refusal = as_text(details.get("explanation"))
 
     def _read_usage(self, told: Mapping[str, Any]) -> None:
         """Take over the counters that are told; those of an earlier record stay where a later one says nothing."""
         self._counters |= {name: value for name, value in told.items() if value is not None}
-        counter = self._counters.get
-        fresh, output = counter("input_tokens", 0), counter("output_tokens", 0)
-        read, written = counter("cache_read_input_tokens", 0), counter("cache_creation_input_tokens", 0)
+        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        fresh, output, read, written = (as_count(self._counters.get(name)) for name in names)
+        long_writes = (self._counters.get("cache_creation") or {}).get("ephemeral_1h_input_tokens")
+        thinking = (self._counters.get("output_tokens_details") or {}).get("thinking_tokens")
         self.usage = Usage(
             fresh,
             output,
@@ -146,6 +146,6 @@ class MessagesBuilder(MessageBuilder):
             written,
             fresh + output + read + written,
             NO_COST,
-            cache_write_1h=(counter("cache_creation") or {}).get("ephemeral_1h_input_tokens"),
-            reasoning=(counter("output_tokens_details") or {}).get("thinking_tokens"),
+            cache_write_1h=None if long_writes is None else as_count(long_writes),
+            reasoning=None if thinking is None else as_count(thinking),
         )

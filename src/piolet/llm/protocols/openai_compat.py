@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from msgspec import Struct, ValidationError, convert
 
@@ -102,9 +101,8 @@ def _kind(model: Model) -> str:
     provider = _IDS.get(model.provider, model.provider)
     if provider in _HOSTS:
         return provider
-    host = urlsplit(model.base_url).hostname or ""
     for kind, hosts in _HOSTS.items():
-        if any(host == known or host.endswith(f".{known}") for known in hosts):
+        if any(f".{model.host}".endswith(f".{known}") for known in hosts):
             return kind
     return ""
 
@@ -141,4 +139,4 @@ def _defaults(model: Model) -> dict[str, Any]:
 
 def keeps_prompt_cache_key(model: Model) -> bool:
     """Return whether `model` is at OpenAI's own address, which takes a prompt cache key always."""
-    return (urlsplit(model.base_url).hostname or "") == "api.openai.com"
+    return model.host == "api.openai.com"

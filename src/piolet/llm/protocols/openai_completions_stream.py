@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piolet.base.json import dumps
-from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking
+from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking, as_count, as_text
 from piolet.llm.errors import ProviderError, error_value, one_line
 from piolet.llm.messages import NO_COST, StopReason, Usage
 from piolet.llm.model import Context, Model, StreamOptions
@@ -44,8 +44,8 @@ class CompletionsBuilder(MessageBuilder):
         chunk = record if isinstance(record, dict) else {}
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else {}
-        self.response_id = self.response_id or chunk.get("id")
-        answered_by = chunk.get("model")
+        self.response_id = self.response_id or as_text(chunk.get("id")) or None
+        answered_by = as_text(chunk.get("model"))
         if answered_by and answered_by != self.model.id:
             self.response_model = self.response_model or answered_by
         if usage := chunk.get("usage") or choice.get("usage"):
@@ -54,7 +54,7 @@ class CompletionsBuilder(MessageBuilder):
             raise ProviderError(one_line(error_value(choice if choice.get("error") else record)))
         self._read_delta(choice.get("delta") or choice.get("message") or {})
         if choice.get("finish_reason"):
-            self._read_finish(choice["finish_reason"])
+            self._read_finish(as_text(choice["finish_reason"]))
 
     def close(self, block: OpenBlock) -> None:
         if block is self._thinking and self._thinking is not None and self._details:
@@ -75,14 +75,12 @@ class CompletionsBuilder(MessageBuilder):
 
     def _read_usage(self, told: Mapping[str, Any]) -> None:
         sent = told.get("prompt_tokens_details") or {}
-        cached = _first_number(
-            sent.get("cached_tokens"), told.get("prompt_cache_hit_tokens"), told.get("cached_tokens")
-        )
-        written = sent.get("cache_write_tokens") or 0
-        fresh = max(0, (told.get("prompt_tokens") or 0) - cached - written)
-        output = told.get("completion_tokens") or 0
+        cached = _first_count(sent.get("cached_tokens"), told.get("prompt_cache_hit_tokens"), told.get("cached_tokens"))
+        written = as_count(sent.get("cache_write_tokens"))
+        fresh = max(0, as_count(told.get("prompt_tokens")) - cached - written)
+        output = as_count(told.get("completion_tokens"))
         answered = told.get("completion_tokens_details") or {}
-        reasoning = _first_number(answered.get("reasoning_tokens"), told.get("reasoning_tokens"))
+        reasoning = _first_count(answered.get("reasoning_tokens"), told.get("reasoning_tokens"))
         total = fresh + output + cached + written
         self.usage = Usage(fresh, output, cached, written, total, NO_COST, reasoning=reasoning)
         billed = told.get("cost")
@@ -99,7 +97,7 @@ class CompletionsBuilder(MessageBuilder):
                 self._thinking = self.open_thinking()
             if field:
                 self._thinking.signature = self._thinking.signature or field
-                self.add(self._thinking, delta[field])
+                self.add(self._thinking, _text_of(delta[field]))
             for entry in details:
                 _collect(self._details, entry)
         for text in (delta.get("content"), delta.get("refusal")):
@@ -113,16 +111,16 @@ class CompletionsBuilder(MessageBuilder):
 
     def _read_call(self, told: Mapping[str, Any]) -> None:
         function = told.get("function") or told.get("custom") or {}
-        name = function.get("name") or ""
+        index, call_id, name = told.get("index"), as_text(told.get("id")), as_text(function.get("name"))
         arguments = function.get("arguments", function.get("input"))
-        call = self._matching(told.get("index"), told.get("id") or "", name)
+        call = self._matching(index, call_id, name)
         if call is None:
-            call_id = told.get("id") or f"call_{uuid.uuid4().hex[:24]}"
-            block = self.open_call(call_id, name, self._text_fields.get(name) if "custom" in told else None)
-            call = _Call(block, told.get("index"), bool(told.get("id")))
+            text_field = self._text_fields.get(name) if "custom" in told else None
+            block = self.open_call(call_id or f"call_{uuid.uuid4().hex[:24]}", name, text_field)
+            call = _Call(block, index, bool(call_id))
             self._calls.append(call)
-        elif told.get("id") and not call.has_id:
-            call.block.id, call.has_id = told["id"], True
+        elif call_id and not call.has_id:
+            call.block.id, call.has_id = call_id, True
         if name and not call.block.name:
             call.block.name = name
         if isinstance(arguments, dict):
@@ -165,8 +163,8 @@ def _text_of(value: Any) -> str:
     return ""
 
 
-def _first_number(*values: Any) -> int:
-    return next((int(value) for value in values if isinstance(value, int | float)), 0)
+def _first_count(*values: Any) -> int:
+    return next((as_count(value) for value in values if value is not None), 0)
 
 
 def _collect(details: list[dict[str, Any]], entry: dict[str, Any]) -> None:

@@ -1,0 +1,67 @@
+"""Everything that a session gets from disk beside settings and models, read in one go; a reload reads it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from piolet.app.options import ResourceSelection
+from piolet.app.packages.manifest import Kind
+from piolet.app.resources.diagnostics import Diagnostic
+from piolet.app.resources.resolve import Places, Resolution, resolve_resources
+from piolet.app.resources.skills import expand_skill_command, load_skills
+from piolet.app.resources.templates import load_templates
+from piolet.app.resources.themes import LoadedTheme, load_themes
+from piolet.app.settings import Settings
+from piolet.base.paths import resolve_path
+from piolet.harness.prompt.records import Skill
+from piolet.harness.prompt.templates import PromptTemplate, expand_template
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceChoice:
+    """Per kind: paths of the command line, and whether the usual places count too."""
+
+    skills: ResourceSelection = field(default_factory=ResourceSelection)
+    prompts: ResourceSelection = field(default_factory=ResourceSelection)
+    themes: ResourceSelection = field(default_factory=ResourceSelection)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What was loaded. `found` also lists what is switched off, the extensions, and the packages that are missing."""
+
+    found: Resolution
+    skills: Sequence[Skill]
+    templates: Sequence[PromptTemplate]
+    themes: dict[str, LoadedTheme]
+    diagnostics: Sequence[Diagnostic]
+
+    def expand(self, text: str) -> str:
+        """Return what a user's text means: the skill or template that it calls, else itself. OSError if it is gone."""
+        expanded = expand_skill_command(text, self.skills)
+        return expand_template(text, self.templates) if expanded == text else expanded
+
+
+def load_resources(places: Places, settings: Settings, choice: ResourceChoice, *, trusted: bool) -> Resources:
+    """Read the skills, templates and themes of `places`; paths of the command line come after what is found."""
+    found = resolve_resources(places, settings, trusted=trusted)
+    diagnostics: list[Diagnostic] = []
+
+    def load(kind: Kind, selection: ResourceSelection, loader: Callable[[list[str]], tuple[T, list[Diagnostic]]]) -> T:
+        paths = [resource.path for resource in found.resources[kind] if resource.enabled and selection.discover]
+        paths += [resolve_path(path, str(places.cwd), home=str(places.home)) for path in selection.paths]
+        loaded, problems = loader(paths)
+        diagnostics.extend(problems)
+        return loaded
+
+    return Resources(
+        found,
+        load("skills", choice.skills, load_skills),
+        load("prompts", choice.prompts, load_templates),
+        load("themes", choice.themes, load_themes),
+        diagnostics,
+    )

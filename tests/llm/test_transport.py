@@ -1,0 +1,400 @@
+"""One request over the network: tries, timeouts, aborts, texts of errors, callbacks."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections.abc import Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from piolet.base.abort import AbortController
+from piolet.llm.events import AssistantEvent, ErrorEvent
+from piolet.llm.messages import AssistantMessage
+from piolet.llm.model import Model, StreamOptions
+from piolet.llm.pool import HttpPool
+from piolet.llm.retry import is_retryable
+from piolet.llm.transport import run_request
+from tests.llm.wire import ask, chunk, model_at, sse
+from tests.support.replies import anthropic, openai
+from tests.support.server import ScriptedServer
+
+OK = openai("fine")
+HOLD = {"sleep_ms": 8000}
+
+
+async def final(server: ScriptedServer | str, pool: HttpPool, **options: Any) -> AssistantMessage:
+    url = server if isinstance(server, str) else server.url
+    return await run_request(model_at(url), ask(), StreamOptions(**options), pool).result()
+
+
+@asynccontextmanager
+async def raw_server(answer: bytes):
+    """Answer every connection with the same bytes, then close it."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+class TestTries:
+    async def test_a_failed_request_is_repeated_as_often_as_allowed(self, pool: HttpPool) -> None:
+        busy = {"status": 503, "headers": {"retry-after-ms": "1"}, "text": "busy"}
+        with ScriptedServer([busy, busy, OK]) as server:
+            message = await final(server, pool, max_retries=2)
+            assert (message.text, len(server.requests)) == ("fine", 3)
+        with ScriptedServer([busy, busy, OK]) as server:
+            message = await final(server, pool, max_retries=1)
+            assert (message.error_message, len(server.requests)) == ("503: busy", 2)
+
+    async def test_nothing_is_repeated_unless_asked_for(self, pool: HttpPool) -> None:
+        with ScriptedServer([{"status": 503, "text": "busy"}, OK]) as server:
+            assert (await final(server, pool)).stop_reason == "error"
+            assert len(server.requests) == 1
+
+    @pytest.mark.parametrize(("status", "told", "tries"), [(400, "true", 2), (503, "false", 1), (404, None, 1)])
+    async def test_the_server_says_whether_to_try_again(
+        self, pool: HttpPool, status: int, told: str | None, tries: int
+    ) -> None:
+        headers = {"retry-after-ms": "1"} | ({"x-should-retry": told} if told else {})
+        with ScriptedServer([{"status": status, "headers": headers, "text": "no"}, OK]) as server:
+            await final(server, pool, max_retries=1)
+            assert len(server.requests) == tries
+
+    async def test_the_wait_that_the_server_asks_for_is_kept(self, pool: HttpPool) -> None:
+        with ScriptedServer([{"status": 429, "headers": {"retry-after": "1"}, "text": "slow down"}, OK]) as server:
+            await final(server, pool, max_retries=1)
+            first, second = server.requests
+            assert 0.95 < second.at - first.at < 2
+
+    async def test_a_wait_beyond_the_limit_fails_at_once_and_is_named(self, pool: HttpPool) -> None:
+        with ScriptedServer([{"status": 429, "headers": {"retry-after": "120"}, "text": "slow down"}, OK]) as server:
+            stream = run_request(model_at(server.url), ask(), StreamOptions(max_retries=1), pool)
+            message = await stream.result()
+            assert len(server.requests) == 1
+        assert message.error_message is not None
+        assert "retry delay of 120 s" in message.error_message
+        assert is_retryable(message.error_message)
+        assert stream.retry_after_ms == 120_000
+
+    async def test_the_wait_is_handed_on_when_the_request_is_given_up(self, pool: HttpPool) -> None:
+        with ScriptedServer([{"status": 429, "headers": {"retry-after": "7"}, "text": "slow down"}]) as server:
+            stream = run_request(model_at(server.url), ask(), StreamOptions(), pool)
+            message = await stream.result()
+        assert (message.error_message, stream.retry_after_ms) == ("429: slow down", 7000)
+
+    async def test_an_answer_that_began_is_never_repeated(self, pool: HttpPool) -> None:
+        with ScriptedServer([{"stream": [{"delta": {"content": "par"}}, {"reset": True}]}, OK]) as server:
+            message = await final(server, pool, max_retries=3)
+            assert (message.stop_reason, message.text, len(server.requests)) == ("error", "par", 1)
+
+
+class TestTexts:
+    async def test_a_refused_connection_is_transient_and_named(self, pool: HttpPool) -> None:
+        with ScriptedServer() as server:
+            url = server.url
+        message = await final(url, pool)
+        assert message.error_message is not None
+        assert "ECONNREFUSED" in message.error_message
+        assert is_retryable(message.error_message)
+
+    async def test_an_unknown_host_is_named(self, pool: HttpPool) -> None:
+        message = await final("http://piolet.invalid", pool)
+        assert message.error_message is not None
+        assert "piolet.invalid" in message.error_message
+        assert "name resolution" in message.error_message
+
+    @pytest.mark.parametrize("url", ["", "ftp://example.org", "http://", "http://[", "nonsense"])
+    async def test_an_impossible_address_is_an_error_in_words(self, pool: HttpPool, url: str) -> None:
+        message = await final(url, pool)
+        assert message.stop_reason == "error"
+        assert "base URL" in (message.error_message or "")
+        assert not is_retryable(message.error_message or "")
+
+    async def test_an_unknown_api_is_an_error_in_words(self, pool: HttpPool) -> None:
+        message = await run_request(model_at("", api="telepathy"), ask(), StreamOptions(), pool).result()
+        assert "telepathy" in (message.error_message or "")
+
+    async def test_a_long_html_page_becomes_one_useful_line(self, pool: HttpPool) -> None:
+        page = "<html><head><title>502 Bad Gateway</title><style>" + "x" * 10_000 + "</style></head><body>\n"
+        page += "<h1>Bad gateway</h1>\n<p>cloud edge</p>" + "<br>" * 3000 + "</body></html>"
+        with ScriptedServer([{"status": 502, "headers": {"content-type": "text/html"}, "text": page}]) as server:
+            error = (await final(server, pool)).error_message
+        assert error is not None
+        assert error.startswith("502: ")
+        assert "Bad Gateway" in error
+        assert len(error) < 300
+        assert "\n" not in error
+        assert "<" not in error
+
+    async def test_the_key_is_not_in_the_text_even_if_the_server_repeats_it(self, pool: HttpPool) -> None:
+        key, other = "sk-very-secret-1234567890", "gateway-secret-42"
+        body = {"error": {"message": f"Incorrect API key provided: {key}; {other}"}}
+        with ScriptedServer([{"status": 401, "json": body}]) as server:
+            message = await final(server, pool, api_key=key, headers={"cf-aig-authorization": f"Bearer {other}"})
+        assert message.error_message == '401: {"message":"Incorrect API key provided: ***; ***"}'
+
+    async def test_a_key_that_is_no_header_is_an_error_that_does_not_show_it(self, pool: HttpPool) -> None:
+        with ScriptedServer() as server:
+            message = await final(server, pool, api_key="sk-sécret\nkey")
+        assert "authorization" in (message.error_message or "")
+        assert "key" not in (message.error_message or "").replace("keys", "")
+
+    async def test_a_json_answer_in_place_of_a_stream_is_an_error(self, pool: HttpPool) -> None:
+        with ScriptedServer([{"json": {"error": {"message": "no such deployment"}}}]) as server:
+            assert (await final(server, pool)).error_message == '200: {"message":"no such deployment"}'
+
+    async def test_a_body_without_its_end_is_transient(self, pool: HttpPool) -> None:
+        part = sse(chunk({"content": "par"}))
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        async with raw_server(head + b"%x\r\n%s\r\n" % (len(part), part)) as url:
+            message = await final(url, pool)
+        assert (message.stop_reason, message.text) == ("error", "par")
+        assert is_retryable(message.error_message or "")
+
+    @pytest.mark.parametrize("answer", [b"", b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\ncontent-le"])
+    async def test_a_server_that_does_not_speak_http_is_an_error(self, pool: HttpPool, answer: bytes) -> None:
+        async with raw_server(answer) as url:
+            message = await final(url, pool)
+        assert message.stop_reason == "error"
+        assert "127.0.0.1" in (message.error_message or "")
+
+
+class TestTimeouts:
+    async def test_silence_in_the_stream_ends_it(self, pool: HttpPool) -> None:
+        steps = [{"delta": {"content": "par"}}, {"sleep_ms": 5000}]
+        with ScriptedServer([{"stream": steps}]) as server:
+            began = time.monotonic()
+            message = await final(server, pool, idle_timeout_ms=150)
+        assert time.monotonic() - began < 2
+        assert (message.stop_reason, message.text) == ("error", "par")
+        assert "timed out" in (message.error_message or "")
+        assert is_retryable(message.error_message or "")
+
+    async def test_an_answer_must_begin_in_time(self, pool: HttpPool) -> None:
+        with ScriptedServer([OK | {"delay_ms": 5000}]) as server:
+            message = await final(server, pool, timeout_ms=100)
+        assert "no answer within 0.1 s" in (message.error_message or "")
+        assert is_retryable(message.error_message or "")
+
+    async def test_a_long_answer_is_no_timeout(self, pool: HttpPool) -> None:
+        steps: list[dict[str, Any]] = []
+        for _ in range(8):
+            steps += ({"delta": {"content": "x"}}, {"sleep_ms": 60})
+        with ScriptedServer([{"stream": [*steps, {"finish": "stop"}]}]) as server:
+            message = await final(server, pool, timeout_ms=200, idle_timeout_ms=200)
+        assert message.text == "x" * 8
+
+
+class TestEnd:
+    async def test_a_server_that_does_not_close_after_the_end_is_not_waited_for(self, pool: HttpPool) -> None:
+        with ScriptedServer(
+            [{"stream": [{"delta": {"content": "x"}}, {"finish": "stop"}, {"done": True}, HOLD]}]
+        ) as server:
+            began = time.monotonic()
+            assert (await final(server, pool)).text == "x"
+            assert time.monotonic() - began < 1
+        steps = [*anthropic("x")["stream"], HOLD]
+        with ScriptedServer([{"stream": steps}]) as server:
+            began = time.monotonic()
+            stream = run_request(model_at(server.url, "anthropic-messages"), ask(), StreamOptions(), pool)
+            assert (await stream.result()).text == "x"
+            assert time.monotonic() - began < 1
+
+
+class TestAbort:
+    """The connection is closed and the stream has ended within 100 ms, wherever the request was."""
+
+    async def aborted(
+        self, server: ScriptedServer, pool: HttpPool, after: float, **options: Any
+    ) -> list[AssistantEvent]:
+        controller = AbortController()
+        stream = run_request(model_at(server.url), ask(), StreamOptions(signal=controller.signal, **options), pool)
+        moment = 0.0
+
+        def abort() -> None:
+            nonlocal moment
+            moment = time.monotonic()
+            controller.abort()
+
+        asyncio.get_running_loop().call_later(after, abort)
+        events = [event async for event in stream]
+        assert time.monotonic() - moment < 0.1
+        last = events[-1]
+        assert isinstance(last, ErrorEvent)
+        assert (last.reason, last.error.stop_reason) == ("aborted", "aborted")
+        assert last.error == await stream.result()
+        return events
+
+    async def test_before_the_request(self, pool: HttpPool) -> None:
+        controller = AbortController()
+        controller.abort()
+        with ScriptedServer([OK]) as server:
+            message = await final(server, pool, signal=controller.signal)
+            assert server.requests == []
+        assert (message.stop_reason, message.error_message) == ("aborted", "Request was aborted")
+
+    async def test_while_the_answer_is_awaited(self, pool: HttpPool) -> None:
+        with ScriptedServer([OK | {"delay_ms": 8000}]) as server:
+            events = await self.aborted(server, pool, 0.3)
+            server.wait_for_disconnects(timeout=1)
+        assert [event.type for event in events] == ["error"]
+
+    async def test_in_the_stream_what_had_arrived_is_kept(self, pool: HttpPool) -> None:
+        with ScriptedServer([{"stream": [{"delta": {"content": "one "}}, {"sleep_ms": 8000}]}]) as server:
+            events = await self.aborted(server, pool, 0.4)
+            server.wait_for_disconnects(timeout=1)
+        assert [event.type for event in events] == ["start", "text_start", "text_delta", "text_end", "error"]
+        assert events[-1].error.text == "one "  # type: ignore[union-attr]
+
+    async def test_in_the_wait_before_another_try(self, pool: HttpPool) -> None:
+        reply = {"status": 429, "headers": {"retry-after": "30"}, "text": "slow down"}
+        with ScriptedServer([reply]) as server:
+            await self.aborted(server, pool, 0.4, max_retries=2)
+            assert len(server.requests) == 1
+
+    async def test_in_a_callback(self, pool: HttpPool) -> None:
+        async def forever(*_: object) -> None:
+            await asyncio.sleep(30)
+
+        with ScriptedServer([OK]) as server:
+            await self.aborted(server, pool, 0.1, on_payload=forever)
+            await self.aborted(server, pool, 0.3, on_response=forever)
+
+    async def test_a_consumer_that_stops_closes_the_connection(self, pool: HttpPool) -> None:
+        with ScriptedServer([{"stream": [{"delta": {"content": "one "}}, {"sleep_ms": 8000}]}]) as server:
+            stream = run_request(model_at(server.url), ask(), StreamOptions(), pool)
+            async for event in stream:
+                if event.type == "text_delta":
+                    break
+            await stream.aclose()
+            server.wait_for_disconnects(timeout=1)
+
+    async def test_a_cancelled_consumer_closes_the_connection(self, pool: HttpPool) -> None:
+        with ScriptedServer([{"stream": [{"delta": {"content": "one "}}, {"sleep_ms": 8000}]}]) as server:
+            task = asyncio.create_task(final(server, pool))
+            await asyncio.sleep(0.3)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            server.wait_for_disconnects(timeout=1)
+
+
+class TestCallbacks:
+    async def test_they_see_and_change_the_request_and_see_the_response(self, pool: HttpPool) -> None:
+        seen: list[Any] = []
+
+        async def on_payload(body: dict[str, Any], model: Model) -> dict[str, Any]:
+            return {**body, "extra": model.id}
+
+        async def on_headers(headers: dict[str, str | None], model: Model) -> None:
+            headers["x-added"] = "1"
+            headers["user-agent"] = None
+
+        async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
+            seen.append((status, headers["content-type"]))
+
+        async def on_provider_event(record: Any, model: Model) -> None:
+            seen.append(record["choices"][0]["delta"] if record["choices"] else "usage")
+
+        with ScriptedServer([openai("hi")]) as server:
+            await final(
+                server,
+                pool,
+                on_payload=on_payload,
+                on_headers=on_headers,
+                on_response=on_response,
+                on_provider_event=on_provider_event,
+            )
+            request = server.requests[0]
+        assert request.body["extra"] == "m1"
+        assert request.headers["x-added"] == "1"
+        assert not request.headers.get("user-agent", "").startswith("piolet/")
+        assert seen == [
+            (200, "text/event-stream"),
+            {"role": "assistant", "content": ""},
+            {"content": "hi"},
+            {},
+            "usage",
+        ]
+
+    async def test_a_body_of_none_stays_and_an_empty_one_replaces(self, pool: HttpPool) -> None:
+        async def nothing(body: dict[str, Any], model: Model) -> None:
+            return None
+
+        async def empty(body: dict[str, Any], model: Model) -> dict[str, Any]:
+            return {}
+
+        with ScriptedServer([OK, OK]) as server:
+            await final(server, pool, on_payload=nothing)
+            await final(server, pool, on_payload=empty)
+            assert server.requests[0].body["model"] == "m1"
+            assert server.requests[1].body == {}
+
+    async def test_what_a_callback_raises_comes_out(self, pool: HttpPool) -> None:
+        async def broken(*_: object) -> None:
+            raise ZeroDivisionError
+
+        with ScriptedServer([OK]) as server, pytest.raises(ZeroDivisionError):
+            await final(server, pool, on_response=broken)
+
+
+class TestHeaders:
+    async def test_later_layers_win_and_none_removes(self, pool: HttpPool) -> None:
+        with ScriptedServer([OK]) as server:
+            model = model_at(server.url, headers={"X-Team": "blue", "Authorization": "Token t"})
+            options = StreamOptions(api_key="k", headers={"x-team": None, "accept": "text/event-stream, */*"})
+            await run_request(model, ask(), options, pool).result()
+            headers = server.requests[0].headers
+        assert "x-team" not in headers
+        assert headers["authorization"] == "Token t"
+        assert headers["accept"] == "text/event-stream, */*"
+        assert headers["user-agent"].startswith("piolet/")
+
+    async def test_no_lone_surrogate_is_sent(self, pool: HttpPool) -> None:
+        with ScriptedServer([OK]) as server:
+            context = ask("a\ud83db 😀", system_prompt="p\udc00q")
+            await run_request(model_at(server.url), context, StreamOptions(), pool).result()
+            body = server.requests[0].body
+        assert [message["content"] for message in body["messages"]] == ["pq", "ab 😀"]
+
+
+class TestBody:
+    async def test_a_compressed_stream_is_read(self, pool: HttpPool) -> None:
+        body = gzip.compress(sse(chunk({"content": "packed"}), chunk({}, "stop"), "[DONE]"))
+        reply = {"headers": {"content-encoding": "gzip"}, "stream": [{"raw": body}]}
+        with ScriptedServer([reply]) as server:
+            assert (await final(server, pool)).text == "packed"
+
+    async def test_a_damaged_compressed_stream_is_an_error(self, pool: HttpPool) -> None:
+        reply = {"headers": {"content-encoding": "gzip"}, "stream": [{"raw": b"no gzip at all"}]}
+        with ScriptedServer([reply]) as server:
+            assert (await final(server, pool)).stop_reason == "error"
+
+    async def test_the_partial_message_is_in_step_with_the_events(self, pool: HttpPool) -> None:
+        steps = [{"delta": {"content": piece}} for piece in "abcdef"]
+        with ScriptedServer([{"stream": [*steps, {"finish": "stop"}]}]) as server:
+            stream = run_request(model_at(server.url), ask(), StreamOptions(), pool)
+            text = ""
+            async for event in stream:
+                if event.type == "text_delta":
+                    text += event.delta
+                    assert stream.partial.text == text
+                    assert stream.partial.stop_reason == "pending"
+            assert stream.partial.stop_reason == "stop"
+
+    async def test_surrogate_pairs_that_come_as_two_escapes_are_one_character(self, pool: HttpPool) -> None:
+        raw = b'data: {"choices":[{"delta":{"content":"%s"}}]}\n\n'
+        halves = [{"raw": raw % half} for half in (b"x\\ud83d", b"\\ude00y", b"\\ud83d\\ude00", b"\\ud83d")]
+        with ScriptedServer([{"stream": [*halves, {"finish": "stop"}]}]) as server:
+            message = await final(server, pool)
+        assert message.text == "x😀y😀\ud83d"
