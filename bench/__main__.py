@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = {"startup": "how soon the command answers, what a small job costs, what an installation takes"}
+NAMES = {
+    "startup": "how soon the command answers, what a small job costs, what an installation takes",
+    "stream": "what an answer costs while it streams",
+}
 
 
 def main(argv: list[str]) -> int:

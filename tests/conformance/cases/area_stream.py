@@ -77,13 +77,13 @@ def _reply(given: Mapping[str, Any]) -> Reply:
     for chunk in given["chunks"]:
         if delay := chunk.get("delay_ms"):
             steps.append({"sleep_ms": delay})
-        steps += ({"raw": piece} for piece in _pieces(chunk))
+        steps += ({"raw": piece} for piece in pieces(chunk))
     if given.get("close") == "reset":
         steps.append({"reset": True})
     return {"status": given["status"], "headers": given.get("headers", {}), "stream": steps}
 
 
-def _pieces(chunk: Mapping[str, Any]) -> Iterator[bytes]:
+def pieces(chunk: Mapping[str, Any]) -> Iterator[bytes]:
     if "b64" in chunk:
         yield base64.b64decode(chunk["b64"])
     elif chunk["text"].startswith("@each_byte:"):
