@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from piolet.harness.environments import charsets
 from piolet.harness.environments.patterns import Assertion, Choice, Leaf, Node, Repeat, Sequence
@@ -105,23 +106,19 @@ def _python_class(ranges: charsets.Ranges) -> str:
 # ---------------------------------------------------------------------------------------------------- the automaton
 
 
-@dataclass(slots=True)
-class _Char:
+class _Char(Struct):
     leaf: Leaf
 
 
-@dataclass(slots=True)
-class _Assert:
+class _Assert(Struct):
     kind: str
 
 
-@dataclass(slots=True)
-class _Split:
+class _Split(Struct):
     targets: tuple[int, ...]
 
 
-@dataclass(slots=True)
-class _Match:
+class _Match(Struct):
     pass
 
 
@@ -130,8 +127,7 @@ _Step: TypeAlias = _Char | _Assert | _Split | _Match
 _Side: TypeAlias = Literal["edge", "word", "other"]
 
 
-@dataclass(slots=True, eq=False)
-class _State:
+class _State(Struct, eq=False):
     """Steps that wait to be followed, with what stands before them. Next states by character; None: it matches."""
 
     waiting: frozenset[int]

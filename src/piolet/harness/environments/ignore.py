@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from piolet.harness.environments.base import InvalidPattern
 from piolet.harness.environments.globs import glob_regex
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One line. `keep`: it begins with ``!``. `folders_only`: it ends in ``/``."""
 
     regex: re.Pattern[str]
@@ -74,8 +74,7 @@ def parse_rule(line: str) -> Rule | None:
     return Rule(glob_regex(pattern), keep, folders_only)
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreFiles:
+class IgnoreFiles(Struct, frozen=True):
     """Names of ignore files, the strongest first. ``.gitignore`` is always the last.
 
     `needs_repository`: ``.gitignore`` counts only within a git repository. It never reaches into one from outside.
@@ -93,8 +92,7 @@ FOR_FIND = IgnoreFiles((".fdignore", ".ignore", ".gitignore"), needs_repository=
 _Placed: TypeAlias = tuple[str, RuleSet]
 
 
-@dataclass(frozen=True, slots=True)
-class FolderRules:
+class FolderRules(Struct, frozen=True):
     """The rules that hold in a folder: for each name of ignore file, the nearest first."""
 
     files: IgnoreFiles

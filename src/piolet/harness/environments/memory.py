@@ -10,8 +10,9 @@ import os
 import posixpath
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NoReturn, TypeAlias
+
+from msgspec import Struct, field
 
 from piolet.base.abort import AbortSignal
 from piolet.harness.environments import search
@@ -32,22 +33,19 @@ from piolet.harness.environments.base import (
 _MAX_LINKS: Final = 40
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     data: bytes
     mode: int = 0o644
     mtime_ns: int = field(default_factory=time.time_ns)
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(Struct):
     children: dict[str, _Node] = field(default_factory=dict)
     mode: int = 0o755
     mtime_ns: int = field(default_factory=time.time_ns)
 
 
-@dataclass(slots=True)
-class _Link:
+class _Link(Struct):
     target: str
     mode: int = 0o777
     mtime_ns: int = field(default_factory=time.time_ns)

@@ -7,9 +7,10 @@ whether a line matches is asked for, so captures and greed mean nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from piolet.harness.environments import charsets
 from piolet.harness.environments.base import InvalidPattern
@@ -21,8 +22,7 @@ _META: Final = frozenset(r"\.+*?()|[]{}^$#&-~")
 _CONTROLS: Final = {"a": 7, "f": 12, "t": 9, "r": 13, "v": 11}
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """One character of a set. `rust` is how ripgrep is told."""
 
     ranges: Ranges
@@ -36,23 +36,19 @@ class Leaf:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(Struct, frozen=True):
     kind: Literal["^", "$", r"\b", r"\B"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Struct, frozen=True):
     nodes: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     nodes: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """`high` is None for any number."""
 
     node: Node

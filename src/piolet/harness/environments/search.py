@@ -9,8 +9,9 @@ import codecs
 import posixpath
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from piolet.base.abort import AbortSignal
 from piolet.harness.environments.automaton import LineMatcher, compile_pattern
@@ -94,8 +95,7 @@ class GlobFilter:
         return False if matches else None if is_folder else True
 
 
-@dataclass(frozen=True, slots=True)
-class FileLine:
+class FileLine(Struct, frozen=True):
     """A line of one file: its number from 1, its text without ending."""
 
     number: int
@@ -139,8 +139,7 @@ class GrepCollector:
 # --------------------------------------------------------------------------------------------------------------- walk
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """An entry with its path relative to the searched folder."""
 
     path: str
@@ -172,8 +171,7 @@ async def _walk(
                 continue
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenFolder:
+class _OpenFolder(Struct, frozen=True):
     """A folder that is being walked: the way to it with a final ``/``, its rules, the entries still to come."""
 
     way: str
