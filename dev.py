@@ -62,7 +62,7 @@ def stamp() -> str:
 
 def set_up() -> None:
     """Make or renew .venv unless it fits already."""
-    if PYTHON.exists() and STAMP.exists() and STAMP.read_text() == stamp():
+    if os.access(PYTHON, os.X_OK) and STAMP.exists() and STAMP.read_text() == stamp():
         return
     started = time.monotonic()
     say(f"making .venv with Python {sys.version.split()[0]}")
