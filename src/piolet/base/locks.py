@@ -28,20 +28,16 @@ def exclusive(fd: int, timeout: float = 10.0) -> Iterator[None]:
 
 def try_exclusive(fd: int) -> bool:
     """Take the exclusive lock at once, or return False."""
-    return _try(fd, fcntl.LOCK_EX)
-
-
-def try_shared(fd: int) -> bool:
-    """Take a shared lock at once, or return False. An exclusive lock that was held becomes shared."""
-    return _try(fd, fcntl.LOCK_SH)
-
-
-def _try(fd: int, kind: int) -> bool:
     try:
-        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
+
+
+def share(fd: int) -> None:
+    """Wait for a shared lock; an exclusive one that was held becomes shared."""
+    fcntl.flock(fd, fcntl.LOCK_SH)
 
 
 def _acquire(fd: int, timeout: float) -> bool:

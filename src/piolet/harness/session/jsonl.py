@@ -34,6 +34,8 @@ class JsonlStorage:
         self._identity: tuple[int, int] | None = None  # device and inode of the file that `_end` is about
         self._end = 0  # behind the last line that was given
         self._tail = b""  # what stands before `_end`
+        self._unsynced = False  # something was written
+        self._unsynced_name = False  # the file was made
 
     @property
     def saved(self) -> bool:
@@ -98,6 +100,7 @@ class JsonlStorage:
             size = os.fstat(fd).st_size
             torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
             text = (b"\n" if torn else b"") + (data + b"\n" if data else b"")
+            self._unsynced = True
             _write_all(fd, text)
 
     def begin(self) -> None:
@@ -107,12 +110,16 @@ class JsonlStorage:
         self._identity = create_file(self.path, [text])
         self._end, self._tail, self._writable = len(text), text[-_TAIL:], True
         self._draft = None
+        self._unsynced = self._unsynced_name = True
 
     def sync(self) -> None:
-        if self._draft is None and self._writable:
-            with _descriptors.use(self, self._open) as fd:
-                os.fsync(fd)
-            sync_folder(os.path.dirname(self.path))
+        with contextlib.suppress(FileNotFoundError):  # deleted: there is nothing to wait for
+            if self._unsynced:
+                with _descriptors.use(self, self._open) as fd:
+                    os.fsync(fd)
+            if self._unsynced_name:
+                _sync_folder(os.path.dirname(self.path))
+        self._unsynced = self._unsynced_name = False
 
     def close(self) -> None:
         _descriptors.close(self)
@@ -174,6 +181,7 @@ class JsonlStorage:
         """Make the file again, from the deleted one that is still open: the positions stay right."""
         with contextlib.suppress(FileExistsError):  # another process was faster; the next look tells
             self._identity = create_file(self.path, _chunks(fd))
+            self._unsynced = self._unsynced_name = True
 
 
 class _Buffer:
@@ -240,10 +248,10 @@ def replace_file(path: str, text: Iterable[bytes], mode: int) -> None:
     except BaseException:
         os.unlink(new)
         raise
-    sync_folder(folder)
+    _sync_folder(folder)
 
 
-def sync_folder(folder: str) -> None:
+def _sync_folder(folder: str) -> None:
     """Make the names of new files in `folder` durable."""
     fd = os.open(folder or ".", os.O_RDONLY | os.O_CLOEXEC)
     try:

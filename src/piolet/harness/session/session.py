@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import EllipsisType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -54,6 +54,9 @@ from piolet.harness.session.totals import Totals
 from piolet.harness.session.tree import TreeNode, build_tree
 from piolet.llm.messages import AssistantMessage, TextContent, Usage, UserBlock
 
+if TYPE_CHECKING:
+    from piolet.harness.session.presence import Presence
+
 _LINE_BREAKS = re.compile(r"[\r\n]+")
 _EDITABLE_ROLES = ("user", "assistant", "toolResult", "custom")
 
@@ -69,6 +72,7 @@ class Session:
         self._log = log
         self._cwd = cwd
         self._leaf = log.last_id
+        self._presence: Presence | None = None
 
     # ------------------------------------------------------------------------------------------------------- making
 
@@ -125,8 +129,19 @@ class Session:
         """Wait until everything is on the disk."""
         self._log.sync()
 
+    def claim(self) -> bool:
+        """Tell other processes that the session is in use, until `close`; return whether another has it in use."""
+        if self._presence is None and self.path is not None:
+            from piolet.harness.session.presence import Presence
+
+            self._presence = Presence(self.path)
+        return self._presence is not None and self._presence.others
+
     def close(self) -> None:
         """Wait until everything is on the disk and give back the file."""
+        if self._presence is not None:
+            self._presence.close()
+            self._presence = None
         self._log.close()
 
     def __enter__(self) -> Session:
