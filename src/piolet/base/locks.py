@@ -13,7 +13,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 @contextmanager
-def exclusive(fd: int, timeout: float = 10.0) -> Iterator[None]:
+def exclusive(fd: int, timeout: float) -> Iterator[None]:
     """Hold the exclusive lock on the open file `fd`. Raises TimeoutError after `timeout` seconds of waiting.
 
     A file system that has no locks is used without.

@@ -26,6 +26,7 @@ def start_writer(path: Path, count: int, tag: str) -> subprocess.Popen[str]:
 
 def main(path: str, count: str, tag: str) -> None:
     session = Session.open(path)
+    session.begin()
     lengths = random.Random(tag)
     for number in range(int(count)):
         text = f"{tag} {number} ".ljust(lengths.randint(5, 9000), "x")

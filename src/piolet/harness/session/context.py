@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from piolet.base.ids import parse_time
@@ -29,8 +29,7 @@ from piolet.harness.session.index import Head, Index, ModelRef
 from piolet.llm.messages import AssistantMessage, TextContent, ToolResultMessage, UserMessage
 
 
-@dataclass(frozen=True, slots=True)
-class SessionContext:
+class SessionContext(Struct, frozen=True):
     """What the model sees at one leaf. `entries` are those that the compaction rule leaves, in the model's order."""
 
     messages: list[StoredMessage]
@@ -39,8 +38,7 @@ class SessionContext:
     entries: list[Entry]
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What of a path goes into the context, and the settings that the whole path gives."""
 
     heads: list[Head]

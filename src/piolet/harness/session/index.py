@@ -42,7 +42,15 @@ class Head(Struct, frozen=True, gc=False):
 
 
 ProblemKind: TypeAlias = Literal[
-    "malformed", "torn", "not-an-entry", "no-id", "duplicate-id", "missing-parent", "cycle"
+    "no-header",
+    "malformed",
+    "torn",
+    "not-an-entry",
+    "no-id",
+    "unreadable",
+    "duplicate-id",
+    "missing-parent",
+    "cycle",
 ]
 
 

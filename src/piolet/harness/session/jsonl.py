@@ -14,8 +14,10 @@ from typing import Any, Literal
 from piolet.base.json import loads
 from piolet.base.locks import exclusive
 from piolet.harness.session.descriptors import Descriptors
-from piolet.harness.session.storage import Change, Line, MemoryStorage, Text
+from piolet.harness.session.storage import Change, Line, MemoryStorage, Storage, Text
 
+#: How long an append waits for another process that is appending.
+LOCK_SECONDS = 10.0
 _CHUNK = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 _TAIL = 64  # bytes that are compared to notice that a file was changed in place
@@ -79,7 +81,7 @@ class JsonlStorage:
         if not self._writable:
             _descriptors.close(self)
         while True:
-            with _descriptors.use(self, self._open_to_write) as fd, exclusive(fd):
+            with _descriptors.use(self, self._open_to_write) as fd, exclusive(fd, LOCK_SECONDS):
                 change = self._look(fd)
                 if change != "deleted":
                     yield change
@@ -87,10 +89,8 @@ class JsonlStorage:
                 self._restore(fd)
             _descriptors.close(self)
 
-    def restart(self) -> None:
-        _descriptors.close(self)
-        self._identity = None
-        self._end, self._tail, self.torn = 0, b"", False
+    def again(self) -> Storage:
+        return JsonlStorage(self.path, read_only=self._read_only)
 
     def write(self, data: bytes) -> None:
         if self._draft is not None:

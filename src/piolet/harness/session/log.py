@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from sys import intern
 
@@ -57,17 +57,18 @@ class EntryLog:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             raise NotASession(f"{path} is not a file")
-        storage: Storage = JsonlStorage(path, read_only=read_only)
         if status.st_size == 0 and not read_only:
-            _start(storage, new_header())
+            _start(JsonlStorage(path), new_header())
+        storage: Storage = JsonlStorage(path, read_only=read_only)
         index = _read(storage, path)
         assert index.header is not None
         if index.header.version < VERSION:
+            storage.close()
             if read_only:
                 storage = MemoryStorage(migrated_text(path))
             else:
                 migrate_file(path)
-                storage.restart()
+                storage = JsonlStorage(path)
             index = _read(storage, path)
         log = cls(storage, index, status.st_mtime_ns // 1_000_000, read_only=read_only)
         if storage.torn:
@@ -99,7 +100,10 @@ class EntryLog:
             return [self._entry(text, head) for text, head in zip(lines, heads, strict=True)]
 
     def _entry(self, text: Text, head: Head) -> Entry:
-        entry = read_entry(text, self.file_ms)
+        try:
+            entry = read_entry(text, self.file_ms)
+        except ValueError:
+            raise HistoryChanged(f"{self.storage.path} was changed by another program; open it again") from None
         if isinstance(entry, MessageEntry):
             message = entry.message
             # Strings that are there already: of a long session they would be a tenth of its memory.
@@ -180,30 +184,31 @@ class EntryLog:
     @contextmanager
     def _exclusive(self, leaf: str | None) -> Iterator[None]:
         """Keep other writers out, and know all that they have written."""
-        saved: list[tuple[Head, bytes]] = []
+        rescued: dict[str, bytes] = {}
         while True:
             with self.storage.locked() as change:
                 if change == "none":
                     self.index.add_all(self.storage.lines())
-                    for head, line in saved:
-                        if head.id not in self.index.by_id:
+                    for id, line in rescued.items():
+                        if id not in self.index.by_id:
                             self.storage.write(line)
                     self.index.add_all(self.storage.lines())
                     yield
                     return
                 if change == "replaced":
-                    saved = [(head, self.line(head)) for head in self.index.path(leaf)]
-            self._reload(leaf, saved)
+                    rescued |= {head.id: self.line(head) for head in self.index.path(leaf)}
+            self._turn_to_changed_file(leaf, rescued)
 
-    def _reload(self, leaf: str | None, saved: Sequence[tuple[Head, bytes]]) -> None:
-        """Turn to the file that now stands at the path. `saved` entries will be written where it lacks them."""
+    def _turn_to_changed_file(self, leaf: str | None, rescued: Mapping[str, bytes]) -> None:
+        """Use what now stands at the path, if it is this session. `rescued` lines will be written if it lacks them."""
         path = self.storage.path
-        self.storage.restart()
-        index = Index()
-        if not index.add_all(self.storage.lines()) or index.header is None or index.header.id != self.header.id:
+        storage, index = self.storage.again(), Index()
+        if not index.add_all(storage.lines()) or index.header is None or index.header.id != self.header.id:
+            storage.close()
             raise HistoryChanged(f"{path} is no longer the file of session {self.header.id}; nothing was stored")
-        self.index = index
-        if leaf is not None and leaf not in index.by_id and all(leaf != head.id for head, _ in saved):
+        self.storage.close()
+        self.storage, self.index = storage, index
+        if leaf is not None and leaf not in index.by_id and leaf not in rescued:
             raise HistoryChanged(
                 f"{path} was changed by another program, and the branch in use is not in it any more; nothing was "
                 "stored, and the session goes on from the last entry of the file"
@@ -229,7 +234,7 @@ def _start(storage: Storage, header: Header) -> None:
     with storage.locked():
         if not any(True for _ in storage.lines()) and not storage.torn:
             storage.write(encode(header))
-    storage.restart()
+    storage.close()
 
 
 def _read(storage: Storage, path: str) -> Index:

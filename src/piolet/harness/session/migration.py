@@ -12,7 +12,7 @@ from piolet.base.ids import entry_id
 from piolet.base.json import encode
 from piolet.base.locks import exclusive
 from piolet.harness.session.entries import VERSION
-from piolet.harness.session.jsonl import parsed_lines, replace_file
+from piolet.harness.session.jsonl import LOCK_SECONDS, parsed_lines, replace_file
 
 
 def migrate(values: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -39,7 +39,7 @@ def migrate_file(path: str) -> None:
     path = os.path.realpath(path)
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        with exclusive(fd):
+        with exclusive(fd, LOCK_SECONDS):
             values = _values(path)
             version = _version(values)
             if version >= VERSION:

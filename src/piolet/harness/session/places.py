@@ -52,7 +52,7 @@ class SessionPlace(Struct, frozen=True):
 
     def all_sessions(self) -> list[SessionInfo]:
         """Return the sessions of all working directories, newest first."""
-        return list_files(self._all_files())
+        return list_files(self.all_files())
 
     def most_recent(self) -> str | None:
         """Return the session file of the working directory that was written last, None if there is none."""
@@ -67,7 +67,7 @@ class SessionPlace(Struct, frozen=True):
             return None
         found = _match(self._here(), reference)
         if found is None:
-            everywhere = _by_file_time(self._all_files())
+            everywhere = _by_file_time(self.all_files())
             found = _match([Found(path, header.id, header.cwd or "", False) for path, header in everywhere], reference)
         return found
 
@@ -82,7 +82,12 @@ class SessionPlace(Struct, frozen=True):
             if not self.flat or same_folder(header.cwd, self.cwd)
         ]
 
-    def _all_files(self) -> Iterator[str]:
+    def files(self) -> Iterator[str]:
+        """Give the files of the folder: in a flat one those of other working directories too."""
+        return _files(self.folder)
+
+    def all_files(self) -> Iterator[str]:
+        """Give the files of all working directories."""
         if self.flat:
             yield from _files(self.folder)
             return

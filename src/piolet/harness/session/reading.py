@@ -62,6 +62,12 @@ def read_entry(line: Text, file_ms: int) -> Entry:
         return normalize_entry(loads(bytes(line)), file_ms)
 
 
+def is_known_type(raw: Mapping[str, Any]) -> bool:
+    """Whether an entry is of a type that this program knows."""
+    kind = str(raw.get("type"))
+    return OTHER_NAMES.get(kind, kind) in _MAKERS
+
+
 def read_header(value: Any) -> Header | None:
     """Return the first parsed value of a file as its header, None if it is none (session format, sections 2 and 3)."""
     if not isinstance(value, Mapping) or value.get("type") != "session" or not isinstance(value.get("id"), str):

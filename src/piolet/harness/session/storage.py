@@ -17,7 +17,7 @@ class Line(NamedTuple):
 
 
 #: What became of the lines that were given. "replaced": others stand in their place, and the old ones can still be
-#: read until `restart`. "rewritten": they are gone.
+#: read. "rewritten": they are gone. Either way `again` gives what is there now.
 Change: TypeAlias = Literal["none", "replaced", "rewritten"]
 
 
@@ -48,8 +48,8 @@ class Storage(Protocol):
     def locked(self) -> AbstractContextManager[Change]:
         """Keep other writers out, and tell what happened to the lines given so far."""
 
-    def restart(self) -> None:
-        """Give all lines again, from the place where they are now: positions told so far are void."""
+    def again(self) -> Storage:
+        """Return a storage of the lines that are now where these were. Nothing was given of it yet."""
 
     def write(self, data: bytes) -> None:
         """Store one line at the end, inside `locked`. A torn last line is ended first, and that alone if `data` is
@@ -72,7 +72,7 @@ class MemoryStorage:
     saved = False
     torn = False
 
-    def __init__(self, text: bytes = b"") -> None:
+    def __init__(self, text: bytes | bytearray = b"") -> None:
         self.text = bytearray(text)
         self._given = 0
 
@@ -87,8 +87,8 @@ class MemoryStorage:
     def locked(self) -> AbstractContextManager[Change]:
         return nullcontext("none")
 
-    def restart(self) -> None:
-        self._given = 0
+    def again(self) -> Storage:
+        return MemoryStorage(self.text)
 
     def write(self, data: bytes) -> None:
         if data:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from piolet.harness.session.index import Head, Index
 
 
-class TreeNode(Struct):
+class TreeNode(Struct, eq=False):
     """An entry and its children, in the order of their times. `label` is the one in force."""
 
     head: Head
@@ -47,16 +47,9 @@ def find_parents(index: Index) -> list[int | None]:
     for place, head in enumerate(index.heads):
         parent = places.get(head.parent_id) if head.parent_id else None
         parents.append(None if parent == place or head.parent_id == head.id else parent)
-    for cycle in _cycles(parents):
+    for cycle in find_cycles(parents):
         parents[min(cycle)] = None
     return parents
-
-
-def cycles(index: Index) -> list[list[Head]]:
-    """Return the groups of entries that are each other's ancestors."""
-    places = {head.id: place for place, head in enumerate(index.heads)}
-    parents = [places.get(head.parent_id) if head.parent_id else None for head in index.heads]
-    return [[index.heads[place] for place in sorted(cycle)] for cycle in _cycles(parents)]
 
 
 def walk(roots: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
@@ -68,7 +61,8 @@ def walk(roots: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
         stack += [(child, depth + 1) for child in reversed(node.children)]
 
 
-def _cycles(parents: Sequence[int | None]) -> list[list[int]]:
+def find_cycles(parents: Sequence[int | None]) -> list[list[int]]:
+    """Return the groups of places that are their own ancestors, given the place of each one's parent."""
     done = bytearray(len(parents))
     found = []
     for start in range(len(parents)):

@@ -8,7 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from piolet.harness.session.errors import WriteFailed
+from piolet.harness.session.errors import SessionError, WriteFailed
+from piolet.harness.session.presence import Presence
 from piolet.harness.session.session import Session
 
 _TRASHES = (("trash",), ("trash-put",), ("gio", "trash"))
@@ -37,10 +38,17 @@ def rename_session(path: str, name: str) -> None:
 
 
 def delete_session(path: str) -> Literal["trash", "deleted"]:
-    """Move a session file to the trash, or delete it where no trash works. Raises `WriteFailed`."""
+    """Move a session file to the trash, or delete it where no trash works.
+
+    Raises `SessionError` if a process has it in use, `WriteFailed` if it cannot be deleted.
+    """
     import subprocess
 
     path = os.path.abspath(path)
+    presence = Presence(path)
+    presence.close()
+    if presence.others:
+        raise SessionError(f"{path} is in use; end that session first")
     for command in _TRASHES:
         program = shutil.which(command[0])
         if program is None:
