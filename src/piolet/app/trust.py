@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, structs
 
 from piolet.app.json_files import indented, make_folder_for, parse_object, read_text, write_text
 from piolet.app.settings import DefaultProjectTrust
@@ -34,29 +35,26 @@ class TrustError(Exception):
     """``trust.json`` cannot be read or written; the text names the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrustOption:
+class TrustOption(Struct, frozen=True):
     """One of the answers that a user can choose. `saves`: what is written, path to decision (None removes)."""
 
     label: str
     trusted: bool
-    saves: Mapping[str, bool | None] = field(default_factory=dict)
+    saves: Mapping[str, bool | None] = {}
 
 
 #: Shows the options for the folder and returns the chosen one; None when the question was dismissed.
 Ask: TypeAlias = Callable[[str, Sequence[TrustOption]], Awaitable[TrustOption | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class TrustDecision:
+class TrustDecision(Struct, frozen=True):
     """What a handler of `PROJECT_TRUST` returns. `remember`: the answer is saved."""
 
     trusted: Answer
     remember: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectTrustEvent:
+class ProjectTrustEvent(Struct, frozen=True):
     """A decision is needed for the folder `cwd`. The first yes or no wins."""
 
     cwd: str
@@ -66,7 +64,7 @@ class ProjectTrustEvent:
 def _take_in(event: ProjectTrustEvent, result: TrustDecision | Mapping[str, Any]) -> ProjectTrustEvent:
     if isinstance(result, Mapping):
         result = TrustDecision(result.get("trusted", "undecided"), bool(result.get("remember", False)))
-    return replace(event, decision=result)
+    return structs.replace(event, decision=result)
 
 
 PROJECT_TRUST: Hook[ProjectTrustEvent, TrustDecision | Mapping[str, Any]] = Hook(

@@ -6,9 +6,10 @@ Source of the rules: the resources specification, section 7.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from piolet.tui.spans import Color
 from piolet.tui.theme_color import ColorError, luminance, parse_color, rgb, to_index
@@ -54,14 +55,13 @@ class ThemeError(ValueError):
     """A value that is no theme; the text names the key or token and says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(Struct, frozen=True):
     """A theme. `colors`: a literal colour for every token; `export`: those that the HTML export uses, if given."""
 
     name: str
     appearance: Appearance
     colors: Mapping[str, Color]
-    export: Mapping[str, Color] = field(default_factory=dict)
+    export: Mapping[str, Color] = {}
 
     def palette(self, *, truecolor: bool) -> Mapping[str, Color]:
         """Return the colours as a terminal can show them: without `truecolor` as the nearest of 256."""

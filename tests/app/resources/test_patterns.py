@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from piolet.app.resources.patterns import Patterns
+from piolet.app.resources.patterns import Patterns, is_glob, path_regex
 
 BASE = "/agent"
 
@@ -64,3 +66,32 @@ def test_kinds_of_patterns_apply_in_a_fixed_order() -> None:
 def test_patterns_may_have_nothing_to_say() -> None:
     patterns = Patterns.of(["b.md", "-prompts/c.md"])
     assert [patterns.decide(f"/agent/prompts/{name}.md", BASE) for name in "abc"] == [None, True, False]
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "matches"),
+    [
+        ("**", "a/b", True),
+        ("**", "a/.b", False),
+        ("a/**/b", "a/x/y/b", True),
+        ("a/**/b", "a/.x/b", False),
+        ("*/b", ".x/b", False),
+        ("?x", ".x", False),
+        ("[.]x", ".x", False),
+        (".x/*", ".x/a", True),
+        ("{*,b}", ".a", False),
+        ("[", "[", True),
+        ("{a", "{a", True),
+    ],
+)
+def test_names_with_a_dot_are_met_by_a_dot_and_bad_globs_by_themselves(glob: str, path: str, matches: bool) -> None:
+    assert bool(path_regex(glob).fullmatch(path)) is matches
+
+
+def test_special_characters_make_a_glob() -> None:
+    assert [is_glob(text) for text in ("a/b.md", "*", "a?", "[a]", "{a,b}")] == [False, True, True, True, True]
+
+
+@given(st.text(st.sampled_from("ab*?[]{},!\\/.-^"), max_size=12))
+def test_every_text_is_a_pattern(glob: str) -> None:
+    path_regex(glob).fullmatch("a/b")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from piolet.app.json_files import parse_object, read_text
 from piolet.app.packages.sources import PackageError, PypiSource
@@ -18,11 +19,10 @@ Kind: TypeAlias = Literal["extensions", "skills", "prompts", "themes"]
 KINDS: tuple[Kind, ...] = ("extensions", "skills", "prompts", "themes")
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """Paths, globs and patterns per kind, relative to the package's root. A kind that is absent offers nothing."""
 
-    entries: Mapping[Kind, Sequence[str]] = field(default_factory=dict)
+    entries: Mapping[Kind, Sequence[str]] = {}
     changelog: str | None = None
 
 

@@ -6,9 +6,10 @@ Source of the rules: the resources specification, section 11.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from piolet.base.paths import resolve_path
 
@@ -26,8 +27,7 @@ class PackageError(Exception):
     """A package that cannot be used; the text names its source and says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitSource:
+class GitSource(Struct, frozen=True):
     """A repository. `repo` is what git clones, `path` what follows the host, `ref` a branch, tag or commit."""
 
     repo: str
@@ -44,8 +44,7 @@ class GitSource:
         return f"git:{self.host}/{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class PypiSource:
+class PypiSource(Struct, frozen=True):
     """A distribution. `name` is normalised, `requirement` the whole PEP 508 text."""
 
     name: str
@@ -57,8 +56,7 @@ class PypiSource:
         return f"pypi:{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class NpmSource:
+class NpmSource(Struct, frozen=True):
     """A package of the original, used if it is on disk already."""
 
     name: str
@@ -73,8 +71,7 @@ class NpmSource:
         return f"npm:{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class LocalSource:
+class LocalSource(Struct, frozen=True):
     """A folder or file of this machine, as it is written. Its identity is its absolute path (`installed_path`)."""
 
     path: str

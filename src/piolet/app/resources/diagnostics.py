@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 Code: TypeAlias = Literal[
     "path-missing",
@@ -20,8 +21,7 @@ Code: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """A file that is not used, or used in spite of a fault. Of a collision `path` loses and `winner` is used."""
 
     code: Code

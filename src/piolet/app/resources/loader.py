@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct
 
 from piolet.app.options import ResourceSelection
 from piolet.app.packages.manifest import Kind
@@ -21,17 +22,15 @@ from piolet.harness.prompt.templates import PromptTemplate, expand_template
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceChoice:
+class ResourceChoice(Struct, frozen=True):
     """Per kind: paths of the command line, and whether the usual places count too."""
 
-    skills: ResourceSelection = field(default_factory=ResourceSelection)
-    prompts: ResourceSelection = field(default_factory=ResourceSelection)
-    themes: ResourceSelection = field(default_factory=ResourceSelection)
+    skills: ResourceSelection = ResourceSelection()
+    prompts: ResourceSelection = ResourceSelection()
+    themes: ResourceSelection = ResourceSelection()
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(Struct, frozen=True):
     """What was loaded. `found` also lists what is switched off, the extensions, and the packages that are missing."""
 
     found: Resolution

@@ -6,14 +6,17 @@ Source of the rules: the resources specification, section 11.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from functools import lru_cache
 
-from piolet.base.globs import glob_regex
+from msgspec import Struct
+
+from piolet.harness.environments.base import InvalidPattern
+from piolet.harness.environments.globs import glob_regex
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
+class Patterns(Struct, frozen=True):
     """The patterns of one list, by kind. Globs may match at several places of a path, exact ones only the whole."""
 
     include: tuple[str, ...] = ()
@@ -49,7 +52,21 @@ class Patterns:
 
 def matches_any(globs: Iterable[str], path: str, base: str) -> bool:
     """Return whether one of `globs` matches `path`: relative to `base`, by its name or as a whole; see `_faces`."""
-    return any(glob_regex(glob).fullmatch(face) for glob in globs for face in _faces(path, base, names=True))
+    return any(path_regex(glob).fullmatch(face) for glob in globs for face in _faces(path, base, names=True))
+
+
+def is_glob(text: str) -> bool:
+    """Whether `text` holds a character that is special in globs."""
+    return re.search(r"[*?\[{]", text) is not None
+
+
+@lru_cache(maxsize=256)
+def path_regex(glob: str) -> re.Pattern[str]:
+    """Return what a path must match; names with a leading dot need one in `glob`. A bad glob means its own text."""
+    try:
+        return glob_regex(glob, dot_names=False)
+    except InvalidPattern:
+        return re.compile(re.escape(glob))
 
 
 def _faces(path: str, base: str, *, names: bool) -> list[str]:

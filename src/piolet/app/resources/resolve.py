@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from piolet.app.packages.manifest import KINDS, Kind, package_root, read_manifest
 from piolet.app.packages.sources import (
@@ -20,7 +21,7 @@ from piolet.app.packages.sources import (
     installed_path,
     parse_source,
 )
-from piolet.app.resources.patterns import Patterns
+from piolet.app.resources.patterns import Patterns, is_glob, path_regex
 from piolet.app.resources.scan import (
     FOREIGN_SUFFIXES,
     SUFFIXES,
@@ -31,14 +32,12 @@ from piolet.app.resources.scan import (
 )
 from piolet.app.settings import Settings
 from piolet.app.settings_files import Scope
-from piolet.base.globs import glob_regex, is_glob
 from piolet.base.paths import resolve_path
 
 Origin: TypeAlias = Literal["top-level", "package"]
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """One file. `source`: "auto" (found in a folder), "local" (named in the settings) or the package's source string.
 
     `base` is the folder that patterns are relative to.
@@ -53,8 +52,7 @@ class Resource:
     base: str
 
 
-@dataclass(frozen=True, slots=True)
-class MissingPackage:
+class MissingPackage(Struct, frozen=True):
     """A package of the settings that is not on disk (or, with `problem`, cannot be used)."""
 
     source: str
@@ -62,21 +60,19 @@ class MissingPackage:
     problem: str | None = None
 
 
-@dataclass(slots=True)
-class Resolution:
+class Resolution(Struct):
     """What was found. In a list of `resources` the first of a name wins; disabled ones are listed too.
 
     `foreign`: extensions in TypeScript or JavaScript, which are not loaded.
     """
 
     resources: dict[Kind, list[Resource]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
-    missing: list[MissingPackage] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    missing: list[MissingPackage] = []
+    foreign: list[str] = []
+    problems: list[str] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """The folders that resources are looked for in."""
 
     cwd: Path
@@ -88,14 +84,13 @@ class Places:
         return self.agent_dir if scope == "user" else self.cwd / ".pi"
 
 
-@dataclass(frozen=True, slots=True)
-class PackageEntry:
+class PackageEntry(Struct, frozen=True):
     """An entry of ``packages`` in a settings file. `filters`: patterns per kind, [] means none."""
 
     source: str
     scope: Scope
     autoload: bool = True
-    filters: Mapping[Kind, Sequence[str]] = field(default_factory=dict)
+    filters: Mapping[Kind, Sequence[str]] = {}
 
 
 def resolve_resources(places: Places, settings: Settings, *, trusted: bool) -> Resolution:
@@ -253,7 +248,7 @@ class _Finder:
         paths: dict[str, None] = {}
         for entry in (entry.removeprefix("./") for entry in entries if entry[:1] not in ("!", "+", "-")):
             if is_glob(entry):
-                starts = scan_tree(str(root), glob_regex(entry))
+                starts = scan_tree(str(root), path_regex(entry))
             else:
                 start = os.path.normpath(root / entry)
                 starts = [start] if Path(start).is_relative_to(root) else []

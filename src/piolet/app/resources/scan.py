@@ -9,35 +9,30 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from msgspec import Struct
 
 from piolet.app.packages.manifest import Kind, read_manifest
 from piolet.app.packages.sources import PackageError
+from piolet.harness.environments.ignore import FOR_FIND, FolderRules
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pathspec import GitIgnoreSpec
-
-IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
 SKILL_FILE = "SKILL.md"
 SUFFIXES: dict[Kind, str] = {"skills": ".md", "prompts": ".md", "themes": ".json", "extensions": ".py"}
 FOREIGN_SUFFIXES = (".ts", ".js", ".mts", ".mjs", ".cts", ".cjs")
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """A folder on the walk: the rules of the ignore files that hold in it, and the real folders that lead to it."""
+class Folder(Struct, frozen=True):
+    """A folder on the walk, with the rules of ignore files that hold in it and the real folders that lead to it."""
 
     path: str
-    rules: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    rules: FolderRules
     above: frozenset[str] = frozenset()
 
     @classmethod
     def root(cls, path: str) -> Folder:
         """Begin a walk; ignore files above `path` do not count."""
-        return cls(path)._entered()
+        return cls(path, FolderRules.none(FOR_FIND))._entered()
 
     def files_and_folders(self) -> tuple[list[str], list[Folder]]:
         """Return the paths of the files and the folders in this one that a walk may see. A loop of links ends here."""
@@ -47,29 +42,23 @@ class Folder:
             if name.startswith(".") or name == "node_modules":
                 continue
             path = os.path.join(self.path, name)
-            if os.path.isdir(path):
-                inner = Folder(path, self.rules, self.above)
-                if not self.hides(path, is_folder=True) and os.path.realpath(path) not in self.above:
-                    folders.append(inner._entered())
-            elif os.path.isfile(path) and not self.hides(path):
+            is_folder = os.path.isdir(path)
+            if self.hides(name, is_folder=is_folder):
+                continue
+            if is_folder and os.path.realpath(path) not in self.above:
+                folders.append(Folder(path, self.rules, self.above)._entered())
+            elif os.path.isfile(path):
                 files.append(path)
         return files, folders
 
-    def hides(self, path: str, *, is_folder: bool = False) -> bool:
-        """Whether ignore files hide `path`, which is in this folder. The innermost file that says something decides."""
-        for base, spec in reversed(self.rules):
-            said = spec.check_file(os.path.relpath(path, base) + ("/" if is_folder else "")).include
-            if said is not None:
-                return said
-        return False
+    def hides(self, name: str, *, is_folder: bool = False) -> bool:
+        """Whether ignore files hide the entry `name` of this folder."""
+        return self.rules.ignores(name, is_folder=is_folder)
 
     def _entered(self) -> Folder:
-        lines = [line for name in IGNORE_FILES for line in _lines(os.path.join(self.path, name))]
-        rules = self.rules
-        if lines:
-            from pathspec import GitIgnoreSpec
-
-            rules = (*rules, (self.path, GitIgnoreSpec.from_lines(lines)))
+        texts = {name: _text(os.path.join(self.path, name)) for name in FOR_FIND.names}
+        found = {name: text for name, text in texts.items() if text is not None}
+        rules = self.rules.enter(os.path.basename(self.path), found, has_git=False)
         return Folder(self.path, rules, self.above | {os.path.realpath(self.path)})
 
 
@@ -97,13 +86,12 @@ def scan_files(folder: str, suffix: str, *, recursive: bool = False) -> list[str
     return list(walk(Folder.root(folder)))
 
 
-@dataclass(slots=True)
-class ExtensionScan:
+class ExtensionScan(Struct):
     """`files` are modules to load. `foreign`: TypeScript or JavaScript, which cannot be. `problems`: bad manifests."""
 
-    files: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    files: list[str] = []
+    foreign: list[str] = []
+    problems: list[str] = []
 
 
 def scan_extensions(folder: str) -> ExtensionScan:
@@ -141,7 +129,7 @@ def scan_tree(folder: str, wanted: re.Pattern[str]) -> list[str]:
 
 def _skills(here: Folder, *, loose: bool, loose_below: bool) -> Iterator[str]:
     own = os.path.join(here.path, SKILL_FILE)
-    if os.path.isfile(own) and not here.hides(own):
+    if os.path.isfile(own) and not here.hides(SKILL_FILE):
         yield own
         return
     files, folders = here.files_and_folders()
@@ -153,11 +141,9 @@ def _skills(here: Folder, *, loose: bool, loose_below: bool) -> Iterator[str]:
 
 def _entries(here: Folder, found: ExtensionScan) -> bool:
     """Add the entries of a folder that is one extension; return whether it is."""
-    from pathlib import Path
-
     listed = _listed_entries(Path(here.path), found)
     package = os.path.join(here.path, "__init__.py")
-    if not listed and os.path.isfile(package) and not here.hides(package):
+    if not listed and os.path.isfile(package) and not here.hides("__init__.py"):
         listed = [package]
     found.files += listed
     return bool(listed)
@@ -185,9 +171,9 @@ def _names(folder: str) -> list[str]:
         return []  # closed to us, or gone: nothing to find
 
 
-def _lines(path: str) -> list[str]:
+def _text(path: str) -> str | None:
     try:
-        with open(path, encoding="utf-8-sig", errors="replace") as file:
-            return file.read().splitlines()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
     except OSError:
-        return []
+        return None

@@ -6,12 +6,12 @@ Source of the rules: the resources specification, section 2.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class SystemTexts:
+
+class SystemTexts(Struct, frozen=True):
     """`prompt` replaces the built-in text (empty counts as none); `append` follows it."""
 
     prompt: str | None = None

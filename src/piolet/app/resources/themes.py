@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from piolet.app.json_files import parse_object, read_text
 from piolet.app.resources.diagnostics import Diagnostic, collision
@@ -14,8 +15,7 @@ from piolet.tui.theme import Theme, parse_theme
 from piolet.tui.theme_builtin import BUILT_IN_THEMES, built_in_theme
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedTheme:
+class LoadedTheme(Struct, frozen=True):
     """A theme and the file that it comes from; None for a built-in one."""
 
     theme: Theme

@@ -10,14 +10,18 @@ import re
 from piolet.harness.environments.base import InvalidPattern
 
 
-def glob_regex(glob: str, *, ignore_case: bool = False) -> re.Pattern[str]:
-    """Return what a whole path must match. `InvalidPattern` for brackets or braces that do not close."""
-    return re.compile(_Translator(glob).translate(), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
+def glob_regex(glob: str, *, ignore_case: bool = False, dot_names: bool = True) -> re.Pattern[str]:
+    """Return what a whole path must match. `InvalidPattern` for brackets or braces that do not close.
+
+    Without `dot_names` a part that begins with a dot is met only by a part that begins with one too.
+    """
+    return re.compile(_Translator(glob, dot_names).translate(), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
 
 
 class _Translator:
-    def __init__(self, glob: str) -> None:
+    def __init__(self, glob: str, dot_names: bool) -> None:
         self._glob = glob
+        self._dot_names = dot_names
         self._position = 0
         self._braces = 0
 
@@ -34,7 +38,7 @@ class _Translator:
         self._position += 1
         match character:
             case "?":
-                return "[^/]"
+                return f"{self._no_dot(self._position - 1)}[^/]"
             case "*":
                 return self._star()
             case "[":
@@ -63,13 +67,20 @@ class _Translator:
             self._position += 1
         before, after = self._glob[:start][-1:], self._glob[self._position : self._position + 1]
         if self._position - start != 2 or before not in ("", "/", "{", ",") or after not in ("", "/", "}", ","):
-            return "[^/]*"
+            return f"{self._no_dot(start)}[^/]*"
         if after == "/":
             self._position += 1
-            return "(?:.*/)?"
+            return "(?:.*/)?" if self._dot_names else r"(?:(?!\.)[^/]+/)*"
+        if not self._dot_names:
+            return r"(?:(?!\.)[^/]+/)*(?!\.)[^/]" + ("*" if before != "/" else "+")
         return ".*" if before != "/" else ".+"
 
+    def _no_dot(self, start: int) -> str:
+        """What keeps a wildcard at the beginning of a part from a dot."""
+        return "" if self._dot_names or self._glob[:start][-1:] not in ("", "/", "{", ",") else r"(?!\.)"
+
     def _class(self) -> str:
+        no_dot = self._no_dot(self._position - 1)
         negated = self._glob[self._position : self._position + 1] in ("!", "^")
         start = self._position + negated
         end = self._glob.find("]", start + 1)
@@ -87,7 +98,7 @@ class _Translator:
                 raise self._error(f"invalid range {low}-{high}")
             items.append(re.escape(low) if low == high else f"{re.escape(low)}-{re.escape(high)}")
             index += 1
-        return f"(?!/)[{'^' if negated else ''}{''.join(items)}]"
+        return f"{no_dot}(?!/)[{'^' if negated else ''}{''.join(items)}]"
 
     def _error(self, what: str) -> InvalidPattern:
         return InvalidPattern(f"Invalid glob {self._glob!r}: {what}.")
