@@ -6,9 +6,9 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from piolet.agent.events import AgentEvent, MessageEnd, MessageStart, QueueUpdate
@@ -37,8 +37,7 @@ class NothingToContinue(RuntimeError):
     """The context ends with an answer, and no message waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClearedQueues:
+class ClearedQueues(Struct, frozen=True):
     """What `clear_queue` hands back."""
 
     steering: Sequence[BaseMessage]

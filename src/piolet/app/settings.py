@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, overload
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from piolet.harness.compaction.settings import BranchSummarySettings, CompactionSettings
 
@@ -32,8 +34,7 @@ class SettingsError(Exception):
     """A settings file or value that cannot be used; the text names the file or key and what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetrySettings:
+class RetrySettings(Struct, frozen=True):
     """Retries of a failed turn. Milliseconds."""
 
     enabled: bool = True
@@ -42,8 +43,7 @@ class RetrySettings:
     max_agent_delay_ms: int = 60000
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderRetrySettings:
+class ProviderRetrySettings(Struct, frozen=True):
     """Retries of one request, below the agent. Milliseconds; None leaves it to the transport."""
 
     timeout_ms: int | None = None
@@ -51,8 +51,7 @@ class ProviderRetrySettings:
     max_retry_delay_ms: int = 60000
 
 
-@dataclass(frozen=True, slots=True)
-class Key(Generic[T]):
+class Key(Struct, Generic[T], frozen=True):
     """One setting: where it stands (a dotted path), its default, and how a JSON value is read.
 
     `read` returns None for a value that counts as absent, and raises ValueError for one that must not be ignored.
@@ -343,7 +342,7 @@ def _filled(path: str, defaults: T, values: Any) -> T:
     for field in fields(defaults):  # type: ignore[arg-type]
         head, *rest = field.name.split("_")
         name = head + "".join(part.title() for part in rest)
-        read: Callable[[Any], Any] = _bool if field.type == "bool" else _int
+        read: Callable[[Any], Any] = _bool if field.type is bool else _int
         if isinstance(defaults, CompactionSettings) and read is _int:
             read = _tokens
         try:

@@ -7,9 +7,9 @@ again, or the messages that came meanwhile are delivered, or the run settles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from piolet.agent.agent import NothingToContinue
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from piolet.harness.harness import AgentHarness
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """What a run gave: its new messages, and the last answer (None if there is none)."""
 
     messages: Sequence[BaseMessage]

@@ -12,8 +12,9 @@ import inspect
 import time
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
+
+from msgspec import Struct
 
 from piolet.agent.guard import Patience
 from piolet.base.abort import AbortSignal
@@ -25,8 +26,7 @@ R = TypeVar("R")
 SLOW = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Hook(Generic[E, R]):
+class Hook(Struct, Generic[E, R], frozen=True, eq=False):
     """A moment. `E`: the event, as changed so far; `R`: what a handler may return.
 
     `copy` makes the handler's own event: what it left in it is taken over when it returns normally, never when it
@@ -43,8 +43,7 @@ class Hook(Generic[E, R]):
 Handler: TypeAlias = Callable[[E], R | Awaitable[R | None] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class HookFailure:
+class HookFailure(Struct, frozen=True):
     """A handler that raised (`error`), or took long (`error` is None). `seconds`: how long it ran."""
 
     hook: str
@@ -58,8 +57,7 @@ class HookFailure:
         return "".join(traceback.format_exception(self.error)) if self.error else ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Registration:
+class _Registration(Struct, frozen=True, eq=False):
     handler: Handler[Any, Any]
     owner: object
 

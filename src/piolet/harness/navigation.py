@@ -5,8 +5,9 @@ Source: the session format, section 7, and the compaction specification, section
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from piolet.base.abort import AbortSignal
 from piolet.harness.compaction.branch import left_branch, summarize_branch
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from piolet.harness.harness import AgentHarness
 
 
-@dataclass(frozen=True, slots=True)
-class NavigationResult:
+class NavigationResult(Struct, frozen=True):
     """`cancelled`: nothing changed. `editor_text`: the text of a user's message that is to be written anew."""
 
     cancelled: bool = False

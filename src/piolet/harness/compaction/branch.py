@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from piolet.harness.compaction import wording
 from piolet.harness.compaction.estimate import message_tokens
@@ -20,16 +21,14 @@ DEFAULT_WINDOW = 128_000
 SQUEEZE = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class LeftBranch:
+class LeftBranch(Struct, frozen=True):
     """What is left behind: entries, oldest first, and the deepest entry that both branches share."""
 
     entries: Sequence[Entry]
     common_ancestor_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BranchMaterial:
+class BranchMaterial(Struct, frozen=True):
     """What of a branch fits into the budget, oldest first."""
 
     messages: Sequence[AgentMessage]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NoReturn
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from piolet.base.abort import Aborted, AbortSignal, sleep
 from piolet.base.ids import parse_time
@@ -52,8 +54,7 @@ GAVE_UP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionPolicy:
+class CompactionPolicy(Struct, frozen=True):
     """How a harness compacts.
 
     `settings` gives those for a model. `summary_model`: who writes summaries instead of the session's model (None: it).

@@ -6,7 +6,8 @@ Pure; never between a call and its result. Source: the compaction specification,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from piolet.harness.compaction.estimate import sum_of_tokens
 from piolet.harness.messages import AgentMessage, BashExecutionMessage, BranchSummaryMessage, CustomMessage
@@ -18,8 +19,7 @@ _TURN_STARTERS = (UserMessage, BashExecutionMessage, CustomMessage, BranchSummar
 _CUT_POINTS = (AssistantMessage, *_TURN_STARTERS)
 
 
-@dataclass(frozen=True, slots=True)
-class CutPoint:
+class CutPoint(Struct, frozen=True):
     """`index` of the first entry that is kept. A split turn starts at `turn_start`; -1 if the turn is not split."""
 
     index: int
@@ -30,8 +30,7 @@ class CutPoint:
         return self.turn_start >= 0
 
 
-@dataclass(frozen=True, slots=True)
-class Projected:
+class Projected(Struct, frozen=True):
     """A branch with what each of its entries gives to the context, edits applied."""
 
     entries: Sequence[Entry]

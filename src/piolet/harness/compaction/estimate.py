@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from piolet.base.json import dumps
 from piolet.harness.messages import (
@@ -22,8 +23,7 @@ from piolet.llm.messages import AssistantMessage, BaseMessage, ToolResultMessage
 from piolet.llm.model import ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
-class ContextEstimate:
+class ContextEstimate(Struct, frozen=True):
     """`usage_tokens` were told by a provider, with the message at `last_usage_index`; the rest is estimated."""
 
     tokens: int

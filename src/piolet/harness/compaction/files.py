@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from piolet.harness.messages import AgentMessage
 from piolet.llm.messages import AssistantMessage, BaseMessage, ToolResultMessage
 
 
-@dataclass(slots=True)
-class FileOperations:
+class FileOperations(Struct):
     """Paths in the order in which they were met, each once."""
 
     read: dict[str, None] = field(default_factory=dict)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from piolet.base.abort import AbortSignal
 from piolet.harness.compaction.prepare import Preparation
@@ -14,8 +16,7 @@ from piolet.harness.session.entries import Entry
 from piolet.llm.messages import Usage
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionProposal:
+class CompactionProposal(Struct, frozen=True):
     """A summary to store as it is. What is None comes from the preparation. `from_hook`: a handler wrote it."""
 
     summary: str
@@ -26,16 +27,14 @@ class CompactionProposal:
     from_hook: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class CompactDecision:
+class CompactDecision(Struct, frozen=True):
     """Cancels the compaction, or brings its own summary; neither: the built-in one is made."""
 
     cancel: bool = False
     compaction: CompactionProposal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeCompact:
+class BeforeCompact(Struct, frozen=True):
     """A compaction is planned. `branch_entries`: the active branch from what the last compaction kept."""
 
     preparation: Preparation
@@ -57,8 +56,7 @@ SESSION_BEFORE_COMPACT: Hook[BeforeCompact, CompactDecision] = Hook(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TreePreparation:
+class TreePreparation(Struct, frozen=True):
     """A move in the tree. `entries_to_summarize`: what is left behind, oldest first."""
 
     target_id: str
@@ -71,8 +69,7 @@ class TreePreparation:
     label: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BranchSummaryProposal:
+class BranchSummaryProposal(Struct, frozen=True):
     """A summary of the branch that is left, stored as it is."""
 
     summary: str
@@ -80,8 +77,7 @@ class BranchSummaryProposal:
     usage: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TreeDecision:
+class TreeDecision(Struct, frozen=True):
     """Cancels the move, or brings a summary (used only if the user wants one); the rest overrides what was asked."""
 
     cancel: bool = False
@@ -91,8 +87,7 @@ class TreeDecision:
     label: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeTree:
+class BeforeTree(Struct, frozen=True):
     preparation: TreePreparation
     signal: AbortSignal
     cancel: bool = False

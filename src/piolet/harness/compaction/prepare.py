@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from piolet.harness.compaction.cut import Projected, find_cut_point
 from piolet.harness.compaction.estimate import estimate_context, project
@@ -13,8 +14,7 @@ from piolet.harness.messages import AgentMessage, SystemMessage
 from piolet.harness.session.entries import CompactionEntry, Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Preparation:
+class Preparation(Struct, frozen=True):
     """A compaction that can be made. `turn_prefix_messages`: the front of a turn that is too long to be kept whole."""
 
     first_kept_entry_id: str

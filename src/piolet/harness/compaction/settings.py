@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionSettings:
+class CompactionSettings(Struct, frozen=True):
     """Tokens: `reserve_tokens` stay free for the answer, `keep_recent_tokens` are kept as they are."""
 
     enabled: bool = True
@@ -14,8 +13,7 @@ class CompactionSettings:
     keep_recent_tokens: int = 20000
 
 
-@dataclass(frozen=True, slots=True)
-class BranchSummarySettings:
+class BranchSummarySettings(Struct, frozen=True):
     """`reserve_tokens` of the window are not used for the material. `skip_prompt`: never ask, never summarize."""
 
     reserve_tokens: int = 16384

@@ -6,8 +6,10 @@ Each request stands alone: no tools, no cache writes, a session id of its own, n
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from piolet.base.ids import now_ms, uuid7
 from piolet.base.json import number
@@ -30,8 +32,7 @@ class SummaryAborted(Exception):
     """The summary was stopped on request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """A summary with its file lists, as it is stored."""
 
     text: str
@@ -39,8 +40,7 @@ class Summary:
     usage: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Summarizer:
+class Summarizer(Struct, frozen=True):
     """Who writes, and how it is asked. `level`: the session's thinking level."""
 
     ask: Ask
