@@ -21,7 +21,7 @@ from piolet.base.abort import Aborted, abortable
 from piolet.base.ids import now_ms
 from piolet.llm.catalog import BuiltinCatalog, Catalog
 from piolet.llm.credentials.errors import CredentialError, LoginError, MissingCredentials
-from piolet.llm.credentials.records import AuthStatus, OAuthCredential, RequestAuth
+from piolet.llm.credentials.records import REFRESH_MARGIN_MS, AuthStatus, OAuthCredential, RequestAuth
 from piolet.llm.credentials.resolve import ProviderAuth
 from piolet.llm.credentials.store import AuthFile, CredentialStore, MemoryCredentials
 from piolet.llm.events import AssistantEvent, ErrorEvent
@@ -212,6 +212,18 @@ class Models:
 
             return OpenRouterLogin()
         return None
+
+    def api_key(self, provider: str) -> str | None:
+        """Return the provider's key or token; None if it needs none. May block; `CredentialError` if it is missing."""
+        return self._auth(provider).key()
+
+    async def bearer_token(self, provider: str, *, left_ms: int = REFRESH_MARGIN_MS) -> str:
+        """Return the token of a stored login, renewed if it lives shorter than `left_ms`; `CredentialError` if not."""
+        renew = self._auth(provider).renew
+        login = await asyncio.to_thread(self.credentials.refresh, provider, renew, left_ms)
+        if login.expires_within(left_ms):
+            raise LoginError(f'The tokens for "{provider}" do not live as long as that.')
+        return login.access
 
     async def log_in(self, provider: str, ui: LoginUI) -> None:
         """Log in and store what came of it; `CredentialError` if nothing did."""

@@ -143,7 +143,7 @@ async def test_the_key_of_a_gateway_goes_into_its_own_header(tmp_path: Path) -> 
 def test_a_provider_whose_address_is_incomplete_is_not_configured(tmp_path: Path) -> None:
     found = models(tmp_path, environ={"CLOUDFLARE_API_KEY": "k", "CLOUDFLARE_ACCOUNT_ID": "acc"})
     assert not found.has_configured_auth("cloudflare-ai-gateway")
-    assert found.auth_status("cloudflare-ai-gateway").source == "CLOUDFLARE_GATEWAY_ID not set"
+    assert found.auth_status("cloudflare-ai-gateway").source.endswith("but CLOUDFLARE_GATEWAY_ID not set")
     assert found.has_configured_auth("cloudflare-workers-ai")
 
 

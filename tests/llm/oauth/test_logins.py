@@ -34,12 +34,13 @@ class FakeUser:
         self.pages: list[str] = []
         self.codes: list[tuple[str, str]] = []
         self.said: list[str] = []
-        self._browser = browser
+        self.browser = True
+        self._open = browser
         self._typed = typed
 
     def show_url(self, url: str) -> None:
         self.pages.append(url)
-        asyncio.get_running_loop().run_in_executor(None, self._browser, url)
+        asyncio.get_running_loop().run_in_executor(None, self._open, url)
 
     def show_code(self, code: str, url: str) -> None:
         self.codes.append((code, url))
@@ -181,6 +182,14 @@ async def test_a_device_code_that_is_not_granted_says_why(server: OAuthServer, e
     server.device_error = error
     with pytest.raises(LoginError, match=said):
         await by_device(server).login(FakeUser())
+
+
+async def test_without_a_browser_the_device_code_is_preferred(server: OAuthServer) -> None:
+    both = by_code(server, device_url=f"{server.url}/device")
+    user = FakeUser()
+    user.browser = False
+    assert (await both.login(user)).access == "access-0"
+    assert user.codes
 
 
 # ----------------------------------------------------------------------------------------------------- renewing

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from piolet.base.ids import now_ms
+
 #: A login is renewed when less than this is left of it.
 REFRESH_MARGIN_MS = 5 * 60 * 1000
 
@@ -40,9 +42,9 @@ class OAuthCredential:
         own = {"type": "oauth", "access": self.access, "refresh": self.refresh, "expires": self.expires}
         return own | dict(self.extra)
 
-    def needs_refresh(self, now: int) -> bool:
-        """Whether less than five minutes are left at `now`, Unix milliseconds."""
-        return self.expires - now < REFRESH_MARGIN_MS
+    def expires_within(self, ms: int) -> bool:
+        """Whether less than `ms` milliseconds are left."""
+        return self.expires - now_ms() < ms
 
 
 Credential: TypeAlias = ApiKeyCredential | OAuthCredential

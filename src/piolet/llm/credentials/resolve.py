@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from piolet.llm.credentials.config_value import ConfigValue, resolve_config_value
 from piolet.llm.credentials.errors import CredentialError, MissingCredentials, UnresolvedValue
 from piolet.llm.credentials.records import ApiKeyCredential, AuthStatus, Credential, OAuthCredential, RequestAuth
-from piolet.llm.credentials.store import CredentialStore
+from piolet.llm.credentials.store import CredentialStore, Renew
 from piolet.llm.model import Model
 from piolet.llm.provider_config import ProviderConfig
 from piolet.llm.provider_table import BUILTIN_PROVIDERS
-
-Renew = Callable[[OAuthCredential], OAuthCredential]
 
 _placeholder = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
 
@@ -45,21 +43,28 @@ class ProviderAuth:
         except CredentialError as error:
             return AuthStatus(self.provider, False, str(error))
         env = self._env(stored)
+        status = self._source_status(stored, env)
+        lacking = [name for name in self._needs() if not env.get(name)]
+        if status.configured and lacking:
+            return AuthStatus(self.provider, False, f"{status.source}, but {' and '.join(lacking)} not set")
+        return status
+
+    def _source_status(self, stored: Credential | None, env: Mapping[str, str]) -> AuthStatus:
         if isinstance(stored, OAuthCredential):
             return AuthStatus(self.provider, True, "stored login", oauth=True, expires=stored.expires)
-        if lacking := [name for name in self._needs() if not env.get(name)]:
-            return AuthStatus(self.provider, False, f"{' and '.join(lacking)} not set")
         if stored is not None and stored.key is not None:
             return self._value_status(stored.key, env, "stored key")
         for config in self.configs:
             if config.api_key is not None:
                 return self._value_status(config.api_key, env, "configuration")
         name, _ = self._from_environment(env)
-        if name is not None:
-            return AuthStatus(self.provider, True, f"environment variable {name}")
-        if source := self._ambient(env):
-            return AuthStatus(self.provider, True, source)
-        return AuthStatus(self.provider, False)
+        source = f"environment variable {name}" if name else self._ambient(env)
+        return AuthStatus(self.provider, source is not None, source or "")
+
+    def key(self) -> str | None:
+        """Return the key or token; None if requests are signed otherwise. As `resolve` in all else."""
+        stored = self.store.get(self.provider)
+        return self._key(stored, self._env(stored))[0]
 
     def resolve(self, model: Model, headers: Mapping[str, str]) -> RequestAuth:
         """Return what a request to `model` needs; `headers` are the configured ones, unresolved.

@@ -9,13 +9,14 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from piolet.base.dirlock import LockError, dir_lock
 from piolet.base.files import make_private_folder, write_private
-from piolet.base.ids import now_ms
 from piolet.llm.credentials.errors import AuthFileError, NotLoggedIn
-from piolet.llm.credentials.records import Credential, OAuthCredential, credential_from_json
+from piolet.llm.credentials.records import REFRESH_MARGIN_MS, Credential, OAuthCredential, credential_from_json
+
+Renew: TypeAlias = Callable[[OAuthCredential], OAuthCredential]
 
 #: Seconds: how long a refresh waits for that of another process, and after which a lock of one is stale.
 REFRESH_TIMEOUT = 30.0
@@ -35,8 +36,8 @@ class CredentialStore(Protocol):
     def remove(self, provider: str) -> bool:
         """Forget the credential; return whether there was one."""
 
-    def refresh(self, provider: str, renew: Callable[[OAuthCredential], OAuthCredential]) -> OAuthCredential:
-        """Return the login of `provider`, renewed by `renew` if it needs to be, once whoever else asks."""
+    def refresh(self, provider: str, renew: Renew, margin_ms: int = REFRESH_MARGIN_MS) -> OAuthCredential:
+        """Return the login of `provider`, renewed if less than `margin_ms` is left, once whoever else asks."""
 
 
 class MemoryCredentials:
@@ -57,9 +58,9 @@ class MemoryCredentials:
     def remove(self, provider: str) -> bool:
         return self._credentials.pop(provider, None) is not None
 
-    def refresh(self, provider: str, renew: Callable[[OAuthCredential], OAuthCredential]) -> OAuthCredential:
+    def refresh(self, provider: str, renew: Renew, margin_ms: int = REFRESH_MARGIN_MS) -> OAuthCredential:
         current = _login(self.get(provider), provider)
-        if current.needs_refresh(now_ms()):
+        if current.expires_within(margin_ms):
             current = renew(current)
             self.set(provider, current)
         return current
@@ -90,16 +91,16 @@ class AuthFile:
             self._change({provider: None})
         return there
 
-    def refresh(self, provider: str, renew: Callable[[OAuthCredential], OAuthCredential]) -> OAuthCredential:
+    def refresh(self, provider: str, renew: Renew, margin_ms: int = REFRESH_MARGIN_MS) -> OAuthCredential:
         """Under the lock read again, and renew only what nobody else has renewed meanwhile."""
         seen = current = _login(self.get(provider), provider)
-        if not current.needs_refresh(now_ms()):
+        if not current.expires_within(margin_ms):
             return current
         try:
             with dir_lock(os.path.realpath(self.path), timeout=REFRESH_TIMEOUT, stale=REFRESH_TIMEOUT) as lock:
                 current = _login(self.get(provider), provider)
-                just_renewed = current != seen and current.expires > now_ms()
-                if current.needs_refresh(now_ms()) and not just_renewed:
+                just_renewed = current != seen and not current.expires_within(0)
+                if current.expires_within(margin_ms) and not just_renewed:
                     current = renew(current)
                     lock.check()
                     self._write({**self._read(), provider: current.to_json()})

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class LoginConfig(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """A login by code and PKCE (`authorize_url`), or by device code (`device_url`).
+    """A login by code and PKCE (`authorize_url`), or by device code (`device_url`), or by either.
 
     `redirect_port` 0 takes any port; `redirect_uri`, if given, is sent in place of the listener's own address.
     `authorize_params` and `token_params` are added to the requests.

@@ -28,7 +28,7 @@ class ConfiguredLogin:
 
     async def login(self, ui: LoginUI) -> OAuthCredential:
         config = self._config
-        if config.authorize_url:
+        if config.authorize_url and (ui.browser or not config.device_url):
             check_endpoint(config.authorize_url)
             answer = await self._by_code(ui, config.authorize_url)
         elif config.device_url:

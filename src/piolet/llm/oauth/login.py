@@ -8,7 +8,12 @@ from piolet.llm.credentials.records import Credential, OAuthCredential
 
 
 class LoginUI(Protocol):
-    """Shows a login to the user. To give up, cancel the task that runs the login."""
+    """Shows a login to the user. To give up, cancel the task that runs the login.
+
+    `browser`: whether a page can be opened on this machine; if not, a login without one (device code) is better.
+    """
+
+    browser: bool
 
     def show_url(self, url: str) -> None:
         """Tell the user to open `url`; open it if `piolet.llm.oauth.browser.may_open_url` allows."""

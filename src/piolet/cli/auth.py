@@ -1,0 +1,236 @@
+"""``piolet auth``: log in and out, see where credentials come from, hand them to other programs.
+
+Only ``print-api-key``, ``print-bearer-token`` and ``check --credentials`` show a secret.
+Source: command line, section 9.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NoReturn
+
+from piolet.base.ansi import strip_escapes
+from piolet.base.json import dumps
+from piolet.cli.login_terminal import TerminalLogin, read_key
+from piolet.llm.credentials.errors import CredentialError, MissingCredentials
+from piolet.llm.credentials.records import ApiKeyCredential, OAuthCredential
+from piolet.llm.models import Models
+from piolet.llm.patterns import resolve_choice
+
+_UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class _Usage(Exception):
+    """The words cannot be understood."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _Usage(message)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run ``auth ...``; return the exit code."""
+    words = [word for word in argv[1:] if word != "--offline"]
+    parser = _parser()
+    if not words:
+        parser.print_help()
+        return 0
+    try:
+        options = parser.parse_args(words)
+        models = _open_models()
+        return int(options.run(models, options))
+    except _Usage as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2 if words[0] == "check" else 1
+    except CredentialError as error:
+        print(f"Error: {strip_escapes(str(error))}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="piolet auth", description="Credentials of model providers.", allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+
+    login = commands.add_parser("login", help="sign in with an account, or store a key", allow_abbrev=False)
+    login.add_argument("provider")
+    login.add_argument("--api-key", action="store_true", help="store a key: asked for, or the first line of the input")
+    login.add_argument("--no-browser", action="store_true", help="open no page; use a device code where there is one")
+    login.set_defaults(run=_login)
+
+    logout = commands.add_parser("logout", help="remove what is stored", allow_abbrev=False)
+    logout.add_argument("provider")
+    logout.set_defaults(run=_logout)
+
+    commands.add_parser("status", help="where credentials come from").set_defaults(run=_status)
+
+    check = commands.add_parser("check", help="print ready, not_ready or invalid; exit 0, 1 or 2", allow_abbrev=False)
+    check.add_argument("--json", action="store_true", help="print a JSON object")
+    check.add_argument("--credentials", action="store_true", help="print the credential too")
+    check.add_argument("--no-refresh", action="store_true", help="do not renew a login")
+    check.set_defaults(run=_check)
+
+    key = commands.add_parser("print-api-key", help="print the key", allow_abbrev=False)
+    key.set_defaults(run=_print_api_key)
+    token = commands.add_parser("print-bearer-token", help="print the token of a login", allow_abbrev=False)
+    token.add_argument("--min-expiry", metavar="TIME", help="how long it must live on, such as 30m or 1h")
+    token.set_defaults(run=_print_bearer_token)
+    for command in (check, key, token):
+        command.add_argument("--provider", metavar="ID")
+        command.add_argument("--model", metavar="PATTERN", help="the provider of this model")
+    return parser
+
+
+def _open_models() -> Models:
+    import os
+
+    from piolet.app.services import agent_dir
+
+    models = Models.open(agent_dir(os.environ))
+    if models.error:
+        print(f"Warning: {strip_escapes(models.error)}", file=sys.stderr)
+    return models
+
+
+# -------------------------------------------------------------------------------------------------- in, out, status
+
+
+def _login(models: Models, options: argparse.Namespace) -> int:
+    provider = _known(models, options.provider)
+    if options.api_key or models.login(provider) is None:
+        models.credentials.set(provider, ApiKeyCredential(read_key(provider)))
+        print(f"Stored the key for {provider}.")
+        return 0
+    try:
+        asyncio.run(models.log_in(provider, TerminalLogin(browser=not options.no_browser)))
+    except KeyboardInterrupt:
+        print("\nAborted.", file=sys.stderr)
+        return 130
+    print(f"Logged in to {provider}.")
+    return 0
+
+
+def _logout(models: Models, options: argparse.Namespace) -> int:
+    removed = models.credentials.remove(options.provider)
+    said = "Removed the stored credentials" if removed else "There are no stored credentials"
+    print(f"{said} for {options.provider}. Environment variables and models.json are as they were.")
+    return 0
+
+
+def _status(models: Models, options: argparse.Namespace) -> int:
+    rows = [("provider", "credentials", "from")]
+    names = list(dict.fromkeys((*models.providers(), *models.credentials.providers())))
+    for name in names:
+        status = models.auth_status(name)
+        if status.configured or status.source:
+            expiry = "" if status.expires is None else f", expires {_local_time(status.expires)}"
+            rows.append((name, "ready" if status.configured else "not ready", status.source + expiry))
+    if len(rows) == 1:
+        print("No credentials. Set a provider's API key variable, or run: piolet auth login PROVIDER")
+        return 0
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        print(strip_escapes("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------- for other programs
+
+
+def _check(models: Models, options: argparse.Namespace) -> int:
+    provider, secret, kind = options.provider or options.model, "", ""
+    try:
+        provider = _named_provider(models, options)
+        if models.get_provider(provider) is None:
+            status, reason = "not_ready", "provider_not_found"
+        else:
+            secret, kind = _secret(models, provider, renew=not options.no_refresh)
+            status, reason = "ready", ""
+    except _NoModel:
+        status, reason = "invalid", "invalid_state"
+    except MissingCredentials:
+        status, reason = "not_ready", "credentials_not_configured"
+    except CredentialError as error:
+        status, reason = "not_ready", "credentials_not_usable"
+        print(f"Error: {strip_escapes(str(error))}", file=sys.stderr)
+    if options.json:
+        answer = {"status": status, "provider": provider, "authType": kind, "reason": reason}
+        answer["credentials"] = secret if options.credentials else ""
+        print(dumps({name: value for name, value in answer.items() if value}))
+    else:
+        print(secret if options.credentials and secret else status)
+    return {"ready": 0, "not_ready": 1, "invalid": 2}[status]
+
+
+def _print_api_key(models: Models, options: argparse.Namespace) -> int:
+    provider = _named_provider(models, options)
+    if models.is_using_oauth(provider):
+        raise CredentialError(f'Provider "{provider}" is configured with a login, not an API key')
+    print(_secret(models, provider)[0])
+    return 0
+
+
+def _print_bearer_token(models: Models, options: argparse.Namespace) -> int:
+    provider = _named_provider(models, options)
+    if not models.is_using_oauth(provider):
+        raise CredentialError(f'Provider "{provider}" is not configured with a login')
+    if options.min_expiry is None:
+        print(asyncio.run(models.bearer_token(provider)))
+    else:
+        print(asyncio.run(models.bearer_token(provider, left_ms=_duration_ms(options.min_expiry))))
+    return 0
+
+
+def _secret(models: Models, provider: str, *, renew: bool = True) -> tuple[str, str]:
+    """Return the key or token of a provider, and which of the two it is."""
+    stored = models.credentials.get(provider)
+    if isinstance(stored, OAuthCredential):
+        if renew:
+            return asyncio.run(models.bearer_token(provider)), "oauth"
+        if stored.expires_within(0):
+            raise CredentialError(f'The login for "{provider}" has expired.')
+        return stored.access, "oauth"
+    key = models.api_key(provider)
+    if key is None:
+        raise MissingCredentials(provider)
+    return key, "api_key"
+
+
+class _NoModel(CredentialError):
+    """The pattern names no model."""
+
+
+def _named_provider(models: Models, options: argparse.Namespace) -> str:
+    if options.provider:
+        return str(options.provider)
+    if not options.model:
+        raise _Usage("give --provider ID or --model PATTERN")
+    choice = resolve_choice(options.model, models.get_all(), models.has_configured_auth)
+    if choice.model is None:
+        raise _NoModel(choice.error.text if choice.error else "no model")
+    return choice.model.provider
+
+
+def _known(models: Models, provider: str) -> str:
+    if models.get_provider(provider) is None:
+        raise CredentialError(f'Unknown provider "{provider}". Known ones: {", ".join(models.providers())}')
+    return provider
+
+
+def _duration_ms(text: str) -> int:
+    match = re.fullmatch(r"(\d+)([smhd])", text)
+    if match is None:
+        raise _Usage("--min-expiry must be a time such as 30m or 1h")
+    return int(match[1]) * _UNITS_MS[match[2]]
+
+
+def _local_time(ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError, OSError):
+        return "never"
