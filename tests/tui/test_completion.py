@@ -34,7 +34,6 @@ from piolet.tui.completion import (
         ("see ~/", Request("path", "~/", "~/")),
         ("/usr/lo", Request("path", "/usr/lo", "/usr/lo")),
         ("cat ../x", Request("path", "../x", "../x")),
-        ("line\n/mod", Request("path", "/mod", "/mod")),
         ("me@example", None),
         ("hello wor", None),
         ("", None),
@@ -43,6 +42,11 @@ from piolet.tui.completion import (
 )
 def test_what_is_completed_is_seen_from_the_text_before_the_cursor(text: str, request_: Request | None) -> None:
     assert request_at(text) == request_
+
+
+def test_commands_are_only_completed_in_the_first_line() -> None:
+    assert request_at("/mod", first=False) == Request("path", "/mod", "/mod")
+    assert request_at("/model gpt", first=False) is None
 
 
 def test_tab_completes_any_word_as_a_path() -> None:

@@ -17,7 +17,7 @@ SKILL = "skill:"
 RequestKind: TypeAlias = Literal["command", "argument", "mention", "path"]
 
 _command = re.compile(r"/[^\s/]*\Z")
-_argument = re.compile(r"/(?P<name>[^\s/]+)[ \t]+(?P<prefix>.*)\Z", re.DOTALL)
+_argument = re.compile(r"/(?P<name>[^\s/]+)[ \t]+(?P<prefix>.*)\Z")
 _mention = re.compile(r'(?:^|(?<=[\s(]))@(?:"[^"]*|[^\s"]*)\Z')
 _path = re.compile(r'(?:^|(?<=[\s="(]))(?:\.{1,2}/|~/|/)[^\s"]*\Z')
 _any_token = re.compile(r"\S*\Z")
@@ -67,16 +67,17 @@ class Sources:
     names: Callable[[str], Awaitable[Sequence[str]]]
 
 
-def request_at(text: str, *, forced: bool = False) -> Request | None:
-    """Return what is completed at the end of `text`, which is the message up to the cursor; None if nothing.
+def request_at(text: str, *, first: bool = True, forced: bool = False) -> Request | None:
+    """Return what is completed at the end of `text`, a line up to the cursor; None if nothing.
 
-    `forced`: the user asked for a path (Tab), so any word is one.
+    `first`: the line begins the message, so it may be a command. `forced`: the user asked for a path (Tab), so any word
+    is one.
     """
-    if _command.match(text) and not forced:
+    if first and not forced and _command.match(text):
         return Request("command", text, text[1:])
     if match := _mention.search(text):
         return Request("mention", match[0], match[0][1:].removeprefix('"'))
-    if not forced and (match := _argument.match(text)):
+    if first and not forced and (match := _argument.match(text)):
         return Request("argument", match["prefix"], match["prefix"], match["name"])
     match = _path.search(text) or (_any_token.search(text) if forced else None)
     return Request("path", match[0], match[0]) if match else None

@@ -58,21 +58,21 @@ class Layout:
             at += len(cluster)
         return at
 
-    def drawn(self, number: int) -> str:
-        """Return row `number` as it is drawn, tabs and markers expanded."""
-        start, end = self.rows[number]
-        source = self.text[start:end]
-        if source.isascii() and "\t" not in source:
-            return source
-        parts: list[str] = []
-        for cluster, size in self._sized(source):
+    def pieces(self, number: int) -> Iterator[tuple[int, str]]:
+        """Yield the clusters of row `number` with their offsets, as they are drawn: tabs and markers expanded."""
+        at, end = self.rows[number]
+        for cluster, size in self._sized(self.text[at:end]):
             if cluster == "\t":
-                parts.append(" " * size)
+                yield at, " " * size
             elif is_marker(cluster[0]):
-                parts.append(cells.truncate(self.labels.get(cluster[0], ""), size))
+                yield at, cells.truncate(self.labels.get(cluster[0], ""), size)
             else:
-                parts.append(cluster)
-        return cells.safe_for_terminal("".join(parts))
+                yield at, cells.safe_for_terminal(cluster)
+            at += len(cluster)
+
+    def drawn(self, number: int) -> str:
+        """Return row `number` as it is drawn."""
+        return "".join(piece for _, piece in self.pieces(number))
 
     def _wrap(self, line: str) -> list[tuple[int, int]]:
         if "\t" in line or any(map(is_marker, line)):

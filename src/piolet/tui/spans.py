@@ -85,6 +85,17 @@ def over(line: Iterable[Span], base: Style) -> Line:
     return tuple(Span(text, style.over(base)) for text, style in line)
 
 
+def merged(line: Iterable[Span]) -> Line:
+    """Return `line` with neighbours of one style joined, and without empty spans."""
+    spans: list[Span] = []
+    for text, style in line:
+        if spans and spans[-1].style == style:
+            spans[-1] = Span(spans[-1].text + text, style)
+        elif text:
+            spans.append(Span(text, style))
+    return tuple(spans)
+
+
 def pad(line: Line, limit: int, style: Style = PLAIN) -> Line:
     """Return `line` filled up with blanks in `style` to `limit` cells; a wider line stays as it is."""
     missing = limit - line_width(line)
