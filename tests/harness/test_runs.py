@@ -142,7 +142,7 @@ def test_one_that_hangs_holds_up_an_abort_for_two_seconds_and_the_others_hear_ev
 
 
 async def test_the_next_run_may_be_started_by_a_handler_of_the_last_event() -> None:
-    talk = Harness(says("one"), says(call("echo", text="x")), says("two"))
+    talk = Harness(says("one"), says(call("echo", text="x"), pause=0.01), says("two", pause=0.01))
     second: list[Any] = []
 
     async def again(event: Any) -> None:
