@@ -148,7 +148,7 @@ async def test_the_next_run_may_be_started_by_a_handler_of_the_last_event() -> N
     async def again(event: Any) -> None:
         if event.type == "agent_settled" and not second:
             second.append(asyncio.create_task(talk.harness.prompt("again")))
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)  # the next run is under way when this one ends
 
     talk.harness.subscribe(again)
     await talk.harness.prompt("go")
