@@ -6,6 +6,7 @@ import importlib
 import sys
 
 NAMES = {
+    "harness": "what a thousand harnesses in one process cost, how fast they are",
     "startup": "how soon the command answers, what a small job costs, what an installation takes",
     "stream": "what an answer costs while it streams",
 }

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ ROWS = [
 ]
 
 
-def main(argv: list[str]) -> int:
+def main(argv: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench harness", description=__doc__)
     parser.add_argument("--count", type=int, default=HARNESSES, help="how many harnesses (default %(default)s)")
     count = parser.parse_args(argv).count
