@@ -94,7 +94,7 @@ class StreamOptions(Struct, frozen=True):
 
     `headers`: a None value removes a default header. `env`: provider-scoped variables, before those of the process.
     `on_payload(body, model)` may return a replacement; `on_headers(headers, model)` edits its own copy in place;
-    `on_response(status, headers, model)` runs before the body is read.
+    `on_response(status, headers, model)` runs before the body is read. The text form of a record has no secrets.
     """
 
     signal: AbortSignal | None = None
@@ -118,3 +118,7 @@ class StreamOptions(Struct, frozen=True):
     on_headers: Callable[[dict[str, str | None], Model], Awaitable[None]] | None = None
     on_response: Callable[[int, Mapping[str, str], Model], Awaitable[None]] | None = None
     on_provider_event: Callable[[Any, Model], Awaitable[None]] | None = None
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name in ("temperature", "max_tokens", "reasoning", "session_id"))
+        return f"StreamOptions({', '.join(shown)})"

@@ -10,6 +10,7 @@ import pytest
 
 from piolet.llm.credentials.errors import AuthFileError, LoginError, MissingCredentials, UnresolvedValue
 from piolet.llm.credentials.records import RequestAuth
+from piolet.llm.model import StreamOptions
 from piolet.llm.models import Models
 
 FAR = 99_999_999_999_999
@@ -173,4 +174,5 @@ async def test_missing_keys_name_the_variable_and_the_command(tmp_path: Path) ->
 
 def test_what_is_resolved_does_not_show_its_secret() -> None:
     assert "secret" not in repr(RequestAuth("secret", {"authorization": "secret"}, env={"X": "secret"}))
+    assert "secret" not in repr(StreamOptions(api_key="secret", headers={"authorization": "secret"}))
     assert "secret" not in repr(Models(environ={"GROQ_API_KEY": "secret"})._auth("groq", "secret"))

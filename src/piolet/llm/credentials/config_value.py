@@ -10,15 +10,15 @@ import os
 import re
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 COMMAND_TIMEOUT = 10.0
 
 _reference = re.compile(r"\$(?:([$!])|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigValue:
+class ConfigValue(Struct, frozen=True):
     """A value as it is written, taken apart: a command, or text with references to variables."""
 
     text: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from piolet.base.ids import now_ms
 
@@ -12,13 +13,19 @@ from piolet.base.ids import now_ms
 REFRESH_MARGIN_MS = 5 * 60 * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKeyCredential:
+class Secretive(Struct, frozen=True):
+    """A record whose fields are nobody's business: its text form has none."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"
+
+
+class ApiKeyCredential(Secretive, frozen=True):
     """A key, as a configuration value, and variables for this provider alone. `extra`: fields we do not know."""
 
-    key: str | None = field(default=None, repr=False)
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    key: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         fields: dict[str, Any] = {"type": "api_key"}
@@ -29,14 +36,13 @@ class ApiKeyCredential:
         return fields | dict(self.extra)
 
 
-@dataclass(frozen=True, slots=True)
-class OAuthCredential:
+class OAuthCredential(Secretive, frozen=True):
     """A login. `expires`: Unix milliseconds. `extra`: fields that the provider or another program added."""
 
-    access: str = field(repr=False)
-    refresh: str = field(repr=False)
+    access: str
+    refresh: str
     expires: int
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         own = {"type": "oauth", "access": self.access, "refresh": self.refresh, "expires": self.expires}
@@ -72,23 +78,21 @@ def _without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in names}
 
 
-@dataclass(frozen=True, slots=True)
-class RequestAuth:
+class RequestAuth(Secretive, frozen=True):
     """What a request to one model needs beyond the model: all of it resolved.
 
     `headers`: None as value removes a default header. `env`: variables for this provider. `source` says in words where
     the key came from.
     """
 
-    api_key: str | None = field(default=None, repr=False)
-    headers: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+    api_key: str | None = None
+    headers: Mapping[str, str | None] = field(default_factory=dict)
     base_url: str = ""
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AuthStatus:
+class AuthStatus(Struct, frozen=True):
     """Whether and from where a provider has credentials. `expires`: Unix milliseconds, of a login."""
 
     provider: str

@@ -9,11 +9,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from piolet.llm.credentials.config_value import ConfigValue, resolve_config_value
 from piolet.llm.credentials.errors import CredentialError, MissingCredentials, UnresolvedValue
-from piolet.llm.credentials.records import ApiKeyCredential, AuthStatus, Credential, OAuthCredential, RequestAuth
+from piolet.llm.credentials.records import (
+    ApiKeyCredential,
+    AuthStatus,
+    Credential,
+    OAuthCredential,
+    RequestAuth,
+    Secretive,
+)
 from piolet.llm.credentials.store import CredentialStore, Renew
 from piolet.llm.model import Model
 from piolet.llm.provider_config import ProviderConfig
@@ -22,17 +30,16 @@ from piolet.llm.provider_table import BUILTIN_PROVIDERS
 _placeholder = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
 
 
-@dataclass(frozen=True)
-class ProviderAuth:
+class ProviderAuth(Secretive, frozen=True):
     """The sources of one provider's credentials. `configs`: the strongest first. `runtime_key`: from ``--api-key``."""
 
     provider: str
     configs: Sequence[ProviderConfig]
     store: CredentialStore
-    environ: Mapping[str, str] = field(repr=False)
-    renew: Renew = field(repr=False)
-    runtime_key: str | None = field(default=None, repr=False)
-    command_results: dict[str, str] = field(default_factory=dict, repr=False)
+    environ: Mapping[str, str]
+    renew: Renew
+    runtime_key: str | None = None
+    command_results: dict[str, str] = field(default_factory=dict)
 
     def status(self) -> AuthStatus:
         """Tell whether there are credentials, without running a command or the network."""
