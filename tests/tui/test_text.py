@@ -128,8 +128,9 @@ def test_wrapping_breaks_at_words_and_between_ideographs(value: str, limit: int,
     assert text.wrap(value, limit) == rows
 
 
-def test_a_cluster_wider_than_the_row_stands_alone() -> None:
-    assert text.wrap("中😀", 1) == ["中", "😀"]
+def test_a_cluster_wider_than_the_row_stands_alone_and_is_drawn_as_a_sign() -> None:
+    assert text.wrap_ranges("中😀", 1) == [(0, 1), (1, 2)]
+    assert text.wrap("中😀a", 1) == ["…", "…", "a"]
 
 
 @pytest.mark.parametrize("unit", ["x", "中", "e\u0301", "word ", " ", FAMILY])

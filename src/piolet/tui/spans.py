@@ -132,8 +132,10 @@ def wrap(line: Sequence[Span], limit: int) -> list[Line]:
     """Break `line` into rows of at most `limit` cells, at words; the blanks at a break are dropped."""
     if len(line) == 1:
         text, style = line[0]
-        return [row(text[start:end], style) for start, end in cells.row_ranges(text, limit)]
-    return [part(line, start, end) for start, end in cells.row_ranges(line_text(line), limit)]
+        rows = [row(text[start:end], style) for start, end in cells.row_ranges(text, limit)]
+    else:
+        rows = [part(line, start, end) for start, end in cells.row_ranges(line_text(line), limit)]
+    return rows if limit > 1 else [clip(piece, limit) for piece in rows]  # no wide character fits one cell
 
 
 def columns(left: Line, right: Line, limit: int, gap: int = 2) -> Line:

@@ -232,7 +232,8 @@ def _without_blanks(text: str, start: int, end: int, front: bool, back: bool, li
 
 def wrap(text: str, limit: int) -> list[str]:
     """Return the lines of `text` in rows of at most `limit` cells, without the blanks at the breaks."""
-    return [line[start:end] for line in text.split("\n") for start, end in row_ranges(line, limit)]
+    rows = [line[start:end] for line in text.split("\n") for start, end in row_ranges(line, limit)]
+    return rows if limit > 1 else [truncate(row, limit) for row in rows]  # no wide character fits one cell
 
 
 def expand_tabs(text: str) -> str:
