@@ -294,6 +294,8 @@ class TestHistory:
         ("provider", "call_id", "expected"),
         [
             ("stub", "call_abc|fc_123", "call_abc_fc_123"),
+            ("stub", "call.abc|fc:123", "call_abc_fc_123"),
+            ("stub", "call.abc", "call[.]abc"),
             ("stub", "call_" + "a" * 40 + "|fc_123", "call_" + "a" * 26 + r"_[0-9a-f]{8}"),
             ("stub", "c" * 50, "c" * 50),
             ("openai", "c" * 50, "c" * 40),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from piolet.llm.copilot import copilot_headers
 from piolet.llm.errors import RequestError
 from piolet.llm.handoff import IdRule, lone_surrogates_removed, prepare_history
 from piolet.llm.sse import ServerEvent, SseSplitter
@@ -61,6 +62,8 @@ class WireProtocol(Struct, frozen=True):
         history = prepare_history(context.messages, model, self.id_rule(model))
         request = self.build_request(model, replace(context, messages=history), options)
         request.body = lone_surrogates_removed(request.body)
+        if model.provider == "github-copilot":
+            request.headers |= copilot_headers(history)
         return request
 
 

@@ -64,11 +64,14 @@ def _headers(
 ) -> dict[str, str | None]:
     headers: dict[str, str | None] = {"anthropic-version": "2023-06-01"}
     betas = []
-    if options.api_key and options.api_key.startswith("sk-ant-oat"):
-        headers["authorization"] = f"Bearer {options.api_key}"
-        betas.append("oauth-2025-04-20")
-    elif options.api_key:
-        headers["x-api-key"] = options.api_key
+    if options.api_key:
+        of_login = options.api_key.startswith("sk-ant-oat")
+        if of_login or model.provider == "github-copilot":
+            headers["authorization"] = f"Bearer {options.api_key}"
+        else:
+            headers["x-api-key"] = options.api_key
+        if of_login:
+            betas.append("oauth-2025-04-20")
     if context.tools and not compat.supports_eager_tool_input_streaming:
         betas.append("fine-grained-tool-streaming-2025-05-14")
     if level != "off" and not compat.force_adaptive_thinking:

@@ -11,7 +11,7 @@ from typing import Any
 
 from piolet.base.json import dumps
 from piolet.llm.estimate import output_limit
-from piolet.llm.handoff import IdRule, short_hash
+from piolet.llm.handoff import IdRule, short_hash, word_id
 from piolet.llm.messages import (
     AssistantMessage,
     ImageContent,
@@ -90,12 +90,13 @@ def id_rule(model: Model) -> IdRule:
     """Ids of other models: ``call|item`` as one word of at most 40 characters; the provider openai cuts all at 40."""
 
     def rule(call_id: str, attempt: int) -> str:
-        whole = call_id.replace("|", "_")
-        if not attempt and (len(whole) <= 40 if "|" in call_id else whole and model.provider != "openai"):
-            return whole
-        if not attempt and "|" not in call_id:
-            return whole[:40] or "call"
-        return f"{call_id.partition('|')[0][:31]}_{short_hash(f'{call_id}#{attempt}' if attempt else call_id)}"
+        call, composite, _ = call_id.partition("|")
+        plain = word_id(40)(call_id, 0) if composite else call_id
+        if attempt or (composite and len(call_id) > 40):
+            return f"{word_id(31)(call, 0)}_{short_hash(f'{call_id}#{attempt}' if attempt else call_id)}"
+        if model.provider == "openai":
+            plain = plain[:40]
+        return plain or "call"
 
     return rule
 
