@@ -6,7 +6,6 @@ Source of the rules: the resources specification, section 7.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -170,4 +169,4 @@ def _appearance_of(colors: Mapping[str, Color]) -> Appearance:
 
 def _mean_luminance(colors: Iterable[Color]) -> float | None:
     known = [luminance(color) for color in colors if color != ""]
-    return fmean(known) if known else None
+    return sum(known) / len(known) if known else None

@@ -3,11 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from piolet.app.options import ResourceSelection
-from piolet.app.resources.loader import ResourceChoice, load_resources
-from piolet.app.resources.resolve import Places
+from piolet.app.options import ResourceSelection, RuntimeOptions
+from piolet.app.resources.loader import Resources, load_resources
 from piolet.app.resources.skills import expand_skill_command, load_skills
 from piolet.app.resources.system_files import system_texts, text_or_file
 from piolet.app.resources.templates import load_templates
@@ -82,36 +79,34 @@ def test_themes_of_the_user_come_before_the_built_in_ones(tmp_path: Path) -> Non
     assert "colors lacks accent" in diagnostics[1].message
 
 
-@pytest.fixture
-def places(tmp_path: Path) -> Places:
-    put(tmp_path / "agent/skills/x/SKILL.md", SKILL.format("x"))
-    put(tmp_path / "agent/prompts/t.md", "Say $1")
-    put(tmp_path / "cwd/own/SKILL.md", SKILL.format("own"))
-    return Places(tmp_path / "cwd", tmp_path / "agent", tmp_path / "home")
+def load(root: Path, settings: Settings | None = None, skills: ResourceSelection | None = None) -> Resources:
+    put(root / "agent/skills/x/SKILL.md", SKILL.format("x"))
+    put(root / "agent/prompts/t.md", "Say $1")
+    put(root / "cwd/own/SKILL.md", SKILL.format("own"))
+    options = RuntimeOptions(root / "cwd", root / "agent", skills=skills or ResourceSelection())
+    return load_resources(options, settings or Settings(), trusted=True, home=root / "home")
 
 
-def test_paths_of_the_command_line_come_after_what_is_found(places: Places) -> None:
-    choice = ResourceChoice(skills=ResourceSelection(["own"]))
-    resources = load_resources(places, Settings(), choice, trusted=True)
+def test_paths_of_the_command_line_come_after_what_is_found(tmp_path: Path) -> None:
+    resources = load(tmp_path, skills=ResourceSelection(["own"]))
     assert [skill.name for skill in resources.skills] == ["x", "own"]
     assert [template.name for template in resources.templates] == ["t"]
 
 
-def test_discovery_may_be_switched_off_per_kind(places: Places) -> None:
-    choice = ResourceChoice(skills=ResourceSelection(["own"], discover=False))
-    resources = load_resources(places, Settings(), choice, trusted=True)
+def test_discovery_may_be_switched_off_per_kind(tmp_path: Path) -> None:
+    resources = load(tmp_path, skills=ResourceSelection(["own"], discover=False))
     assert [skill.name for skill in resources.skills] == ["own"]
     assert len(resources.templates) == 1
 
 
-def test_what_is_switched_off_is_not_loaded(places: Places) -> None:
-    resources = load_resources(places, Settings({"skills": ["!x"]}), ResourceChoice(), trusted=True)
+def test_what_is_switched_off_is_not_loaded(tmp_path: Path) -> None:
+    resources = load(tmp_path, Settings({"skills": ["!x"]}))
     assert resources.skills == []
     assert [resource.enabled for resource in resources.found.resources["skills"]] == [False]
 
 
-def test_text_of_the_user_is_expanded_once(places: Places) -> None:
-    resources = load_resources(places, Settings(), ResourceChoice(), trusted=True)
+def test_text_of_the_user_is_expanded_once(tmp_path: Path) -> None:
+    resources = load(tmp_path)
     assert resources.expand("/t /skill:x") == "Say /skill:x"
     assert resources.expand("/skill:x").endswith("Do x.\n</skill>")
     assert resources.expand("/none x") == "/none x"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
-from piolet.app.options import ResourceSelection
+from piolet.app.options import ResourceSelection, RuntimeOptions
 from piolet.app.packages.manifest import Kind
 from piolet.app.resources.diagnostics import Diagnostic
 from piolet.app.resources.resolve import Places, Resolution, resolve_resources
@@ -20,14 +21,6 @@ from piolet.harness.prompt.records import Skill
 from piolet.harness.prompt.templates import PromptTemplate, expand_template
 
 T = TypeVar("T")
-
-
-class ResourceChoice(Struct, frozen=True):
-    """Per kind: paths of the command line, and whether the usual places count too."""
-
-    skills: ResourceSelection = ResourceSelection()
-    prompts: ResourceSelection = ResourceSelection()
-    themes: ResourceSelection = ResourceSelection()
 
 
 class Resources(Struct, frozen=True):
@@ -45,22 +38,26 @@ class Resources(Struct, frozen=True):
         return expand_template(text, self.templates) if expanded == text else expanded
 
 
-def load_resources(places: Places, settings: Settings, choice: ResourceChoice, *, trusted: bool) -> Resources:
-    """Read the skills, templates and themes of `places`; paths of the command line come after what is found."""
+def load_resources(options: RuntimeOptions, settings: Settings, *, trusted: bool, home: Path) -> Resources:
+    """Read the skills, templates and themes for the folder of `options`.
+
+    Paths of the command line come after what is found. `home` is where ``~`` and ``~/.agents`` are.
+    """
+    places = Places(options.cwd, options.agent_dir, home)
     found = resolve_resources(places, settings, trusted=trusted)
     diagnostics: list[Diagnostic] = []
 
     def load(kind: Kind, selection: ResourceSelection, loader: Callable[[list[str]], tuple[T, list[Diagnostic]]]) -> T:
         paths = [resource.path for resource in found.resources[kind] if resource.enabled and selection.discover]
-        paths += [resolve_path(path, str(places.cwd), home=str(places.home)) for path in selection.paths]
+        paths += [resolve_path(path, str(options.cwd), home=str(home)) for path in selection.paths]
         loaded, problems = loader(paths)
         diagnostics.extend(problems)
         return loaded
 
     return Resources(
         found,
-        load("skills", choice.skills, load_skills),
-        load("prompts", choice.prompts, load_templates),
-        load("themes", choice.themes, load_themes),
+        load("skills", options.skills, load_skills),
+        load("prompts", options.prompt_templates, load_templates),
+        load("themes", options.themes, load_themes),
         diagnostics,
     )
