@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import resource
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +22,9 @@ from piolet.harness.session.session import Session
 from piolet.llm.messages import UserMessage, text_of
 from tests.conformance.outcome import Skip, equal
 from tests.harness.session.writer import start_writer
+from tests.support import replies
+from tests.support.run import PIOLET, Place
+from tests.support.server import ScriptedServer
 
 _FUNCTIONS: dict[str, Callable[[str], object]] = {
     "session_dir_name": folder_name,
@@ -38,8 +43,11 @@ def check_case(case: dict[str, Any]) -> None:
         _check_steps(case)
     elif "processes" in given:
         _check_writers(case)
+    elif (check := _PROGRAM_RUNS.get(given.get("run"))) is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            check(Place.below(Path(folder)))
     else:
-        raise Skip(f"needs the whole program: {given.get('run')!r}")
+        raise Skip(f"unknown run {given.get('run')!r}")
 
 
 def _check_steps(case: dict[str, Any]) -> None:
@@ -168,6 +176,58 @@ def _check_writers(case: dict[str, Any]) -> None:
             chain = [head.id for head in session.path_heads(ids[-1])]
             assert chain[-count:] == ids, "the entries of a process are no chain"
         assert len(session.heads) == before.count(b"\n") - 1 + count * len(writers)
+
+
+def _check_read_only_folder(place: Place) -> None:
+    command = PIOLET
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            raise Skip("file modes do not bind root")
+        command = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--", *PIOLET)
+    folder = place.home / "sessions"
+    folder.mkdir(mode=0o555)
+    with ScriptedServer([replies.openai("Hello world.")]) as server:
+        place.write_models(server.url)
+        done = place.run("-p", "--model", "stub/m1", "--session-dir", str(folder), "hi", command=command)
+    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    assert done.exit != 0 or done.stderr, "nobody is told"
+    assert "written" in done.stderr or "Permission denied" in done.stderr, done.stderr
+
+
+def _check_killed_answer(place: Place) -> None:
+    begun = {"stream": [{"delta": {"role": "assistant", "content": "Hel"}}, {"sleep_ms": 30_000}]}
+    silent = {"delay_ms": 30_000, "stream": []}
+    for reply, files in ((begun, 1), (silent, 0)):
+        with ScriptedServer([reply]) as server:
+            place.write_models(server.url)
+            with place.start("-p", "--model", "stub/m1", "the question") as process:
+                assert process.stdin is not None
+                process.stdin.close()
+                server.wait_for_requests(1)
+                time.sleep(1)
+                process.kill()
+        found = place.sessions()
+        assert len(found) == files, found
+        for file in found:
+            lines = [json.loads(line) for line in file.read_text().split("\n") if line]
+            assert lines[0]["type"] == "session"
+            assert any("the question" in json.dumps(line) for line in lines), lines
+            file.unlink()
+
+
+def _check_no_message(place: Place) -> None:
+    done = place.run("--mode", "rpc", stdin='{"type":"get_state"}\n')
+    assert done.exit == 0, done.stderr
+    assert done.records[0]["success"], done.stdout
+    assert place.sessions() == []
+
+
+_PROGRAM_RUNS: dict[Any, Callable[[Place], None]] = {
+    "print mode, prompt 'hi'": _check_read_only_folder,
+    "print mode; kill -9 one second after the delta was sent. Then the same with a server that accepts the request "
+    "and never answers": _check_killed_answer,
+    "rpc mode, get_state, end of input": _check_no_message,
+}
 
 
 @contextmanager
