@@ -146,5 +146,5 @@ def test_no_error_holds_a_key(tmp_path: Path) -> None:
     models = load(tmp_path, {"my": {"apiKey": secret, "headers": {"X": secret}, "models": [{"id": 5}]}})
     assert secret not in str(models.error)
     good = load(tmp_path, {"my": {**CUSTOM, "apiKey": secret, "headers": {"X": secret}, "models": [{"id": "m"}]}})
-    assert secret not in repr(good._configs("my"))
+    assert secret not in repr(good.configurations("my"))
     assert secret not in repr(good.get_all()[-1])

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from piolet.base.abort import Aborted, abortable
 from piolet.base.ids import now_ms
 from piolet.llm.catalog import BuiltinCatalog, Catalog
+from piolet.llm.catalog.overlay import OverlaidCatalog
 from piolet.llm.credentials.errors import CredentialError, LoginError, MissingCredentials
 from piolet.llm.credentials.records import REFRESH_MARGIN_MS, AuthStatus, OAuthCredential, RequestAuth
 from piolet.llm.credentials.resolve import ProviderAuth
@@ -72,7 +73,7 @@ class Models:
         proxy: str | None = None,
     ) -> None:
         self.credentials: CredentialStore = MemoryCredentials() if credentials is None else credentials
-        self._catalog: Catalog = BuiltinCatalog() if catalog is None else catalog
+        self.catalog: Catalog = BuiltinCatalog() if catalog is None else catalog
         self._file = None if models_file is None else ModelsFile(models_file)
         self._environ: Mapping[str, str] = os.environ if environ is None else environ
         self._proxy = proxy
@@ -84,8 +85,9 @@ class Models:
 
     @classmethod
     def open(cls, agent_dir: Path, *, environ: Mapping[str, str] | None = None, proxy: str | None = None) -> Models:
-        """Return the models of an agent folder: its auth.json and models.json over the built-in catalogue."""
+        """Return the models of an agent folder: its auth.json, and its models.json over the built-in catalogue."""
         return cls(
+            catalog=OverlaidCatalog(BuiltinCatalog(), agent_dir / "piolet" / "catalog"),
             credentials=AuthFile(agent_dir / "auth.json"),
             models_file=agent_dir / "models.json",
             environ=environ,
@@ -100,21 +102,22 @@ class Models:
         return self._file.error if self._file else None
 
     def reload(self) -> None:
-        """Read models.json again if it changed."""
-        if self._file and self._file.reload():
-            self._merged.clear()
+        """Read again what may have changed: models.json, and the models that providers have listed."""
+        if self._file:
+            self._file.reload()
+        self._merged.clear()
 
     def providers(self) -> list[str]:
         """The ids of all providers, the built-in ones first."""
         configured = self._file.configs if self._file else {}
-        return list(dict.fromkeys((*self._catalog.providers(), *configured, *self._registered)))
+        return list(dict.fromkeys((*self.catalog.providers(), *configured, *self._registered)))
 
     def get_provider(self, provider: str) -> Provider | None:
         models = self.provider_models(provider)
         if not models and provider not in self.providers():
             return None
         builtin = BUILTIN_PROVIDERS.get(provider)
-        names = [config.name for config in self._configs(provider) if config.name]
+        names = [config.name for config in self.configurations(provider) if config.name]
         name = names[0] if names else builtin.name if builtin else provider
         return Provider(provider, name, models, builtin.default_model if builtin else None)
 
@@ -141,6 +144,12 @@ class Models:
             if self.has_configured_auth(builtin.id) and (model := self.find(builtin.id, builtin.default_model)):
                 return model
         return next(iter(self.get_available()), None)
+
+    def configurations(self, provider: str) -> list[ProviderConfig]:
+        """What models.json, extensions and the embedder say of a provider, the strongest first."""
+        registered = self._registered.get(provider)
+        configured = self._file.configs.get(provider) if self._file else None
+        return [config for config in (registered.config if registered else None, configured) if config is not None]
 
     # -------------------------------------------------------------------------------------------------- changing
 
@@ -202,7 +211,7 @@ class Models:
         registered = self._registered.get(provider)
         if registered and registered.login:
             return registered.login
-        configured = next((config.login for config in self._configs(provider) if config.login), None)
+        configured = next((config.login for config in self.configurations(provider) if config.login), None)
         if configured is not None:
             from piolet.llm.oauth.configured import ConfiguredLogin
 
@@ -240,7 +249,7 @@ class Models:
 
         `key`, if given, goes before all stored and configured ones.
         """
-        configs = self._configs(model.provider)
+        configs = self.configurations(model.provider)
         headers: dict[str, str] = {}
         for config in reversed(configs):
             headers |= config.model_headers(model.id)
@@ -281,6 +290,15 @@ class Models:
         """Return the whole answer; a failure is its `stop_reason` and `error_message`."""
         return await self.stream(model, context, options).result()
 
+    @property
+    def http_pool(self) -> HttpPool:
+        """The connections of these models, kept between requests."""
+        if self._pool is None:
+            from piolet.llm.pool import HttpPool
+
+            self._pool = HttpPool(self._proxy)
+        return self._pool
+
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         if self._pool is not None:
@@ -305,17 +323,14 @@ class Models:
         options = replace(options, api_key=auth.api_key, headers=headers, env={**auth.env, **options.env})
         if send is not None:
             return send(model, context, options)
-        from piolet.llm.pool import HttpPool
         from piolet.llm.transport import run_request
 
-        if self._pool is None:
-            self._pool = HttpPool(self._proxy)
-        return run_request(model, context, options, self._pool)
+        return run_request(model, context, options, self.http_pool)
 
     def _auth(self, provider: str, key: str | None = None) -> ProviderAuth:
         return ProviderAuth(
             provider,
-            self._configs(provider),
+            self.configurations(provider),
             self.credentials,
             self._environ,
             runtime_key=key if key is not None else self._runtime_keys.get(provider),
@@ -330,18 +345,12 @@ class Models:
             raise LoginError(f'The login for "{provider}" has expired, and how to renew it is not configured.')
         return asyncio.run(login.renew(credential))
 
-    def _configs(self, provider: str) -> list[ProviderConfig]:
-        """The configurations of a provider, the strongest first."""
-        registered = self._registered.get(provider)
-        configured = self._file.configs.get(provider) if self._file else None
-        return [config for config in (registered.config if registered else None, configured) if config is not None]
-
     def _merge(self, provider: str) -> Sequence[Model]:
-        models = self._catalog.models(provider)
+        models = self.catalog.models(provider)
         if registered := self._registered.get(provider):
             complete = {model.id: model for model in (*models, *registered.models)}
             models = list(complete.values())
-        for config in reversed(self._configs(provider)):
+        for config in reversed(self.configurations(provider)):
             models = apply(provider, config, models)
         return models
 

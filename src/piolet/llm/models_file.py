@@ -27,22 +27,18 @@ class ModelsFile:
         self._seen: tuple[int, int, int] | None = None
         self.reload()
 
-    def reload(self) -> bool:
-        """Read the file if it changed since; return whether anything may be different now."""
+    def reload(self) -> None:
+        """Read the file if it changed since."""
         try:
             stat = self.path.stat()
             seen = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
-            if seen == self._seen:
-                return False
-            self._seen = seen
-            self.configs, self.error = parse(self.path.read_bytes(), str(self.path))
+            if seen != self._seen:
+                self.configs, self.error = parse(self.path.read_bytes(), str(self.path))
+                self._seen = seen
         except FileNotFoundError:
-            changed = bool(self.configs or self.error)
             self._seen, self.configs, self.error = None, {}, None
-            return changed
         except OSError as error:
             self._seen, self.configs, self.error = None, {}, f"{self.path} cannot be read: {error.strerror}"
-        return True
 
 
 def parse(data: bytes, path: str) -> tuple[dict[str, ProviderConfig], str | None]:

@@ -1,0 +1,130 @@
+"""The lists of models that providers publish: read, stored, laid over the packaged ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import msgspec
+import pytest
+
+from piolet.llm.catalog import BuiltinCatalog
+from piolet.llm.catalog.listing import from_openrouter
+from piolet.llm.catalog.overlay import OverlaidCatalog
+from piolet.llm.catalog.refresh import refresh_models, refreshable
+from piolet.llm.models import Models
+
+KNOWN = BuiltinCatalog().models("openrouter")[0]
+PRICES = {"prompt": "0.000002", "completion": "0.00001", "input_cache_read": "0.0000002"}
+
+
+class ListServer:
+    """Answers ``GET /v1/models`` with `answer`, and remembers the keys."""
+
+    def __init__(self) -> None:
+        self.status, self.answer, self.keys = 200, b"{}", list[str | None]()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                server.keys.append(self.headers["authorization"])
+                self.send_response(server.status if self.path == "/v1/models" else 404)
+                self.send_header("content-length", str(len(server.answer)))
+                self.end_headers()
+                self.wfile.write(server.answer)
+
+            def log_message(self, *arguments: Any) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}/v1"
+
+
+@pytest.fixture
+def server() -> Iterator[ListServer]:
+    found = ListServer()
+    with found.http:
+        Thread(target=found.http.serve_forever, args=(0.01,)).start()
+        yield found
+        found.http.shutdown()
+
+
+def with_provider(tmp_path: Path, url: str, **more: Any) -> Models:
+    custom = {"baseUrl": url, "api": "openai-completions", "apiKey": "k", **more}
+    (tmp_path / "models.json").write_text(json.dumps({"providers": {"org/mine": custom}}))
+    return Models.open(tmp_path, environ={})
+
+
+async def test_a_provider_that_names_no_models_is_asked_for_them(tmp_path: Path, server: ListServer) -> None:
+    server.answer = json.dumps({"data": [{"id": "a", "max_model_len": 4096}, {"id": "b"}]}).encode()
+    models = with_provider(tmp_path, server.url, compat={"supportsStore": False})
+    assert refreshable(models) == ["org/mine"]
+    assert await refresh_models(models) == {"org/mine": 2}
+    await models.aclose()
+    assert server.keys == ["Bearer k"]
+    later = Models.open(tmp_path, environ={})
+    for found in (models.find("org/mine", "a"), later.find("org/mine", "a")):
+        assert found is not None
+        assert (found.base_url, found.context_window) == (server.url, 4096)
+        assert found.compat == {"supportsStore": False}
+
+
+def test_a_provider_that_names_its_models_is_not_asked(tmp_path: Path) -> None:
+    assert refreshable(with_provider(tmp_path, "http://127.0.0.1:9/v1", models=[{"id": "m"}])) == []
+    assert refreshable(Models(environ={"OPENROUTER_API_KEY": "k"})) == ["openrouter"]
+
+
+@pytest.mark.parametrize(("status", "answer"), [(401, b'{"error": "no"}'), (200, b"<html>"), (200, b"[]")])
+async def test_a_list_that_cannot_be_had_changes_nothing(
+    tmp_path: Path, server: ListServer, status: int, answer: bytes
+) -> None:
+    server.answer = json.dumps({"data": [{"id": "a"}]}).encode()
+    models = with_provider(tmp_path, server.url)
+    await refresh_models(models)
+    server.status, server.answer = status, answer
+    results = await refresh_models(models)
+    await models.aclose()
+    assert isinstance(results["org/mine"], Exception)
+    assert models.find("org/mine", "a")
+
+
+def test_openrouter_tells_prices_per_token_and_only_models_with_tools_count() -> None:
+    tools = {"supported_parameters": ["tools", "reasoning"], "pricing": PRICES, "context_length": 500}
+    entries = [
+        {"id": KNOWN.id, "name": "Known", **tools, "top_provider": {"max_completion_tokens": 7}},
+        {"id": "new/one", "architecture": {"input_modalities": ["image", "text", "file"]}, **tools},
+        {"id": "new/chatter", "supported_parameters": ["temperature"]},
+    ]
+    known, new = from_openrouter({"data": entries}, [KNOWN])
+    assert (known.name, known.context_window, known.max_tokens) == ("Known", 500, 7)
+    assert (known.cost.input, known.cost.output, known.cost.cache_read) == (2, 10, 0.2)
+    assert (known.api, known.compat, known.thinking_level_map) == (KNOWN.api, KNOWN.compat, KNOWN.thinking_level_map)
+    assert (new.api, new.reasoning, list(new.input), new.max_tokens) == (
+        "openai-completions",
+        True,
+        ["text", "image"],
+        500,
+    )
+
+
+@pytest.mark.parametrize("text", [b"{oops", b"[]", b'{"version": "0", "models": []}', b'{"version": 1}'])
+def test_a_damaged_or_old_file_does_not_count(tmp_path: Path, text: bytes) -> None:
+    catalog = OverlaidCatalog(BuiltinCatalog(), tmp_path)
+    catalog.store("groq", [])
+    [file] = tmp_path.iterdir()
+    file.write_bytes(text)
+    assert catalog.models("groq") == list(BuiltinCatalog().models("groq"))
+
+
+def test_a_listed_model_goes_before_the_packaged_one_and_stays_private(tmp_path: Path) -> None:
+    catalog = OverlaidCatalog(BuiltinCatalog(), tmp_path)
+    first = BuiltinCatalog().models("groq")[0]
+    catalog.store("groq", [msgspec.structs.replace(first, context_window=7)])
+    assert next(model for model in catalog.models("groq") if model.id == first.id).context_window == 7
+    assert len(catalog.models("groq")) == len(BuiltinCatalog().models("groq"))
+    [file] = tmp_path.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
