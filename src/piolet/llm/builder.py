@@ -44,6 +44,7 @@ from piolet.llm.messages import (
     Usage,
 )
 from piolet.llm.model import Model, StreamOptions
+from piolet.llm.thinking import requested_level
 
 _surrogate = re.compile("[\ud800-\udfff]")
 
@@ -109,7 +110,7 @@ class MessageBuilder:
         self.stop_reason: StopReason = "pending"
         self.ended = False  # the protocol's own last record was read: nothing behind it counts
         self.end_turn: bool | None = None
-        self.thinking_level: str | None = options.reasoning
+        self.thinking_level: str | None = options.reasoning and requested_level(model, options)
         self.provider_thinking_level: str | None = None
         self._timestamp = now_ms()
         self._began = time.monotonic()

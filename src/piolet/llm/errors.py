@@ -11,7 +11,7 @@ words and its status code stay in it (providers, section 3).
 from __future__ import annotations
 
 import errno
-import html
+import functools
 import re
 import socket
 from collections.abc import Iterable, Mapping
@@ -65,6 +65,8 @@ def error_value(body: Any) -> str:
 
 def html_summary(page: str) -> str:
     """Return one short line for an HTML page: its title and the beginning of its visible text."""
+    import html
+
     title = re.search(r"<title[^>]*>(.*?)</title>", page, re.IGNORECASE | re.DOTALL)
     visible = re.sub(r"(?is)<(script|style|title|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", page)
     parts = [html.unescape(part).strip() for part in (title[1] if title else "", visible)]
@@ -76,6 +78,16 @@ def one_line(text: str, limit: int = MAX_ERROR_CHARS) -> str:
     """Return `text` with its white space collapsed, cut to `limit` characters."""
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def says(text: str, patterns: tuple[str, ...]) -> bool:
+    """Return whether an error text matches one of `patterns`, in either case."""
+    return _any_of(patterns).search(text) is not None
+
+
+@functools.cache  # compiled at the first failure: start-up does not pay for it
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
 
 
 def hide_secrets(text: str, secrets: Iterable[str]) -> str:

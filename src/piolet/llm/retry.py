@@ -6,11 +6,11 @@ is repeated by the harness (`is_retryable`, `backoff_ms`). Source: providers, se
 
 from __future__ import annotations
 
-import random
 import re
 import time
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
+
+from piolet.llm.errors import says
 
 # ------------------------------------------------------------------------------------------------- a single request
 
@@ -29,6 +29,8 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
         value = headers.get(name, "").strip()
         if re.fullmatch(r"\d{1,12}(\.\d*)?", value):
             return round(float(value) * unit)
+    from email.utils import parsedate_to_datetime
+
     try:
         moment = parsedate_to_datetime(headers.get("retry-after", ""))
     except ValueError:
@@ -38,6 +40,8 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
 
 def request_delay_ms(tries: int, asked_ms: int | None) -> float:
     """Return the wait before the next try: as asked, else 0.5 s doubled with each one up to 8 s, less jitter."""
+    import random
+
     if asked_ms is not None:
         return asked_ms
     return min(500.0 * 2.0**tries, 8000.0) * (1 - random.random() * 0.25)
@@ -56,14 +60,10 @@ def is_retryable(text: str) -> bool:
 
     Overflow of the context is not checked here; a caller checks it first.
     """
-    return not _limit.search(text) and _transient.search(text) is not None
+    return not says(text, _LIMITS) and says(text, _TRANSIENT)
 
 
-def _any_of(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
-
-
-_limit = _any_of(
+_LIMITS = (
     r"insufficient[_ ]quota",
     r"quota[_ ]exceeded",
     r"exceeded your (?:current )?quota",
@@ -77,7 +77,7 @@ _limit = _any_of(
     r"""\bcode["']?\s*[:=]?\s*["']?1308\b""",
 )
 
-_transient = _any_of(
+_TRANSIENT = (
     r"overloaded",
     r"server_busy|servers? (?:is |are )?(?:currently )?busy",
     r"high demand",

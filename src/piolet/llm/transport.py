@@ -6,7 +6,7 @@ Knows no protocol: what is sent and what the records mean comes from a `WireProt
 from __future__ import annotations
 
 import asyncio
-import platform
+import os
 import re
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DRAIN_SECONDS = 0.05
 MAX_ERROR_BODY = 256 * 1024
-USER_AGENT = f"piolet/{__version__} ({sys.platform}; python {platform.python_version()}; {platform.machine()})"
+USER_AGENT = f"piolet/{__version__} ({sys.platform}; python/{sys.version.split()[0]}; {os.uname().machine})"
 _header_value = re.compile(r"[\t\x20-\x7e]*")
 _secret_header = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 

@@ -84,7 +84,8 @@ class CompletionsBuilder(MessageBuilder):
         total = fresh + output + cached + written
         self.usage = Usage(fresh, output, cached, written, total, NO_COST, reasoning=reasoning)
         billed = told.get("cost")
-        if self.model.provider == "openrouter" and isinstance(billed, int | float):
+        at_openrouter = self.model.provider == "openrouter" or self.model.host == "openrouter.ai"
+        if at_openrouter and isinstance(billed, int | float):
             self.provider_total = float(billed)
 
     # --------------------------------------------------------------------------------------------------- deltas
