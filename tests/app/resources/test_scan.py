@@ -19,14 +19,14 @@ def relative(root: Path, paths: list[str]) -> list[str]:
 
 def test_a_folder_with_skill_md_is_one_skill(tmp_path: Path) -> None:
     make(tmp_path, "a/SKILL.md", "a/inner/SKILL.md", "a/loose.md", "b/c/SKILL.md", "top.md", "b/notes.md")
-    assert relative(tmp_path, scan_skills(str(tmp_path))) == ["top.md", "a/SKILL.md", "b/c/SKILL.md"]
+    assert relative(tmp_path, scan_skills(str(tmp_path))) == ["a/SKILL.md", "b/c/SKILL.md", "top.md"]
 
 
 def test_loose_files_may_count_only_below(tmp_path: Path) -> None:
     make(tmp_path, "top.md", "g/loose.md", "g/h/deep.md", "s/SKILL.md")
     assert relative(tmp_path, scan_skills(str(tmp_path), loose_below=True)) == [
-        "g/loose.md",
         "g/h/deep.md",
+        "g/loose.md",
         "s/SKILL.md",
     ]
 
@@ -68,7 +68,7 @@ def test_links_are_followed_and_loops_end(tmp_path: Path) -> None:
     (tmp_path / "scan/linked").symlink_to("../real")
     (tmp_path / "scan/loop").symlink_to("..")
     found = relative(tmp_path, scan_skills(str(tmp_path / "scan")))
-    assert found == ["scan/x.md", "scan/linked/SKILL.md", "scan/loop/real/SKILL.md"]
+    assert found == ["scan/linked/SKILL.md", "scan/loop/real/SKILL.md", "scan/x.md"]
 
 
 def test_files_are_found_by_suffix_below_only_when_asked(tmp_path: Path) -> None:
@@ -94,13 +94,13 @@ def test_a_folder_that_is_an_extension_counts_as_one(tmp_path: Path) -> None:
 
 
 def test_a_manifest_names_the_entries_of_its_folder(tmp_path: Path) -> None:
-    make(tmp_path, "x/one.py", "x/__init__.py", "y/two.py", "z/__init__.py", "w/a.ts")
+    make(tmp_path, "x/one.py", "x/__init__.py", "y/two.py", "y/pkg/__init__.py", "z/__init__.py", "w/a.ts")
     (tmp_path / "x/package.json").write_text('{"pi": {"extensions": ["./one.py", "gone.py"]}}', encoding="utf-8")
-    (tmp_path / "y/pi.toml").write_text('extensions = ["two.py"]', encoding="utf-8")
+    (tmp_path / "y/pi.toml").write_text('extensions = ["two.py", "pkg"]', encoding="utf-8")
     (tmp_path / "z/package.json").write_text('{"pi": {"extensions": ["gone.py"]}}', encoding="utf-8")
     (tmp_path / "w/package.json").write_text('{"pi": {"extensions": ["a.ts"]}}', encoding="utf-8")
     found = scan_extensions(str(tmp_path))
-    assert relative(tmp_path, found.files) == ["x/one.py", "y/two.py", "z/__init__.py"]
+    assert relative(tmp_path, found.files) == ["x/one.py", "y/two.py", "y/pkg", "z/__init__.py"]
     assert relative(tmp_path, found.foreign) == ["w/a.ts"]
 
 

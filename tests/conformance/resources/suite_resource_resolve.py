@@ -46,7 +46,7 @@ def _grouped(items: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 def _origin(item: dict[str, Any]) -> tuple[str, ...]:
     path = Path(item["path"])
-    folder = path.parent.parent if path.name == "SKILL.md" else path.parent
+    folder = path.parent.parent if path.name in ("SKILL.md", "__init__.py") else path.parent
     return item["scope"], item["source"], str(folder)
 
 

@@ -34,10 +34,8 @@ class Folder(Struct, frozen=True):
         """Begin a walk; ignore files above `path` do not count."""
         return cls(path, FolderRules.none(FOR_FIND))._entered()
 
-    def files_and_folders(self) -> tuple[list[str], list[Folder]]:
-        """Return the paths of the files and the folders in this one that a walk may see. A loop of links ends here."""
-        files: list[str] = []
-        folders: list[Folder] = []
+    def entries(self) -> Iterator[str | Folder]:
+        """Yield what a walk may see in this folder, by name: paths of files, and folders. A loop of links ends here."""
         for name in sorted(_names(self.path)):
             if name.startswith(".") or name == "node_modules":
                 continue
@@ -46,10 +44,9 @@ class Folder(Struct, frozen=True):
             if self.hides(name, is_folder=is_folder):
                 continue
             if is_folder and os.path.realpath(path) not in self.above:
-                folders.append(Folder(path, self.rules, self.above)._entered())
+                yield Folder(path, self.rules, self.above)._entered()
             elif os.path.isfile(path):
-                files.append(path)
-        return files, folders
+                yield path
 
     def hides(self, name: str, *, is_folder: bool = False) -> bool:
         """Whether ignore files hide the entry `name` of this folder."""
@@ -78,10 +75,11 @@ def scan_files(folder: str, suffix: str, *, recursive: bool = False) -> list[str
         return []
 
     def walk(here: Folder) -> Iterator[str]:
-        files, folders = here.files_and_folders()
-        yield from (file for file in files if file.endswith(suffix))
-        for inner in folders if recursive else ():
-            yield from walk(inner)
+        for entry in here.entries():
+            if isinstance(entry, Folder):
+                yield from walk(entry) if recursive else ()
+            elif entry.endswith(suffix):
+                yield entry
 
     return list(walk(Folder.root(folder)))
 
@@ -102,16 +100,18 @@ def scan_extensions(folder: str) -> ExtensionScan:
     here = Folder.root(folder)
     if _entries(here, found):
         return found
-    files, folders = here.files_and_folders()
-    for file in files:
-        if file.endswith(".py") and not os.path.basename(file).startswith("_"):
-            found.files.append(file)
-        elif file.endswith(FOREIGN_SUFFIXES):
-            found.foreign.append(file)
-    for inner in folders:
-        if not os.path.basename(inner.path).startswith("_") and not _entries(inner, found):
-            index = [os.path.join(inner.path, f"index{suffix}") for suffix in FOREIGN_SUFFIXES]
-            found.foreign += [path for path in index if os.path.isfile(path)][:1]
+    for entry in here.entries():
+        path = entry.path if isinstance(entry, Folder) else entry
+        if os.path.basename(path).startswith("_"):
+            continue
+        if isinstance(entry, Folder):
+            if not _entries(entry, found):
+                index = [os.path.join(path, f"index{suffix}") for suffix in FOREIGN_SUFFIXES]
+                found.foreign += [file for file in index if os.path.isfile(file)][:1]
+        elif path.endswith(".py"):
+            found.files.append(path)
+        elif path.endswith(FOREIGN_SUFFIXES):
+            found.foreign.append(path)
     return found
 
 
@@ -132,11 +132,11 @@ def _skills(here: Folder, *, loose: bool, loose_below: bool) -> Iterator[str]:
     if os.path.isfile(own) and not here.hides(SKILL_FILE):
         yield own
         return
-    files, folders = here.files_and_folders()
-    if loose:
-        yield from (file for file in files if file.endswith(".md"))
-    for inner in folders:
-        yield from _skills(inner, loose=loose_below, loose_below=loose_below)
+    for entry in here.entries():
+        if isinstance(entry, Folder):
+            yield from _skills(entry, loose=loose_below, loose_below=loose_below)
+        elif loose and entry.endswith(".md"):
+            yield entry
 
 
 def _entries(here: Folder, found: ExtensionScan) -> bool:
@@ -150,7 +150,7 @@ def _entries(here: Folder, found: ExtensionScan) -> bool:
 
 
 def _listed_entries(root: Path, found: ExtensionScan) -> list[str]:
-    """Return the Python files that the manifest of an extension's folder lists and that are there."""
+    """Return the modules and packages that the manifest of an extension's folder lists and that are there."""
     if not any((root / name).is_file() for name in ("package.json", "pi.toml")):
         return []
     try:
@@ -161,7 +161,11 @@ def _listed_entries(root: Path, found: ExtensionScan) -> list[str]:
     listed = manifest.entries.get("extensions", ()) if manifest else ()
     paths = [os.path.normpath(root / entry) for entry in listed]
     found.foreign += [path for path in paths if path.endswith(FOREIGN_SUFFIXES) and os.path.isfile(path)]
-    return [path for path in paths if path.endswith(".py") and os.path.isfile(path)]
+    return [path for path in paths if (path.endswith(".py") and os.path.isfile(path)) or _is_package(path)]
+
+
+def _is_package(path: str) -> bool:
+    return os.path.isfile(os.path.join(path, "__init__.py"))
 
 
 def _names(folder: str) -> list[str]:
