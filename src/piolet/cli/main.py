@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    gc.disable()  # start-up makes little garbage; the mode turns it on again
     words = list(sys.argv[1:] if argv is None else argv)
     if words in (["--version"], ["-v"]):
         return _version()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -118,6 +119,7 @@ async def _run(mode: Mode, options: RuntimeOptions, services: Services, prompts:
     runtime = await Runtime.create(options, services)
     for notice in runtime.services.notices:
         print(f"Warning: {notice}", file=sys.stderr)
+    gc.enable()
     match mode:
         case "json":
             from piolet.modes.json import run_json
