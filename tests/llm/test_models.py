@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from piolet.base.abort import AbortController
 from piolet.llm.catalog import BuiltinCatalog, StaticCatalog
 from piolet.llm.credentials.records import ApiKeyCredential
 from piolet.llm.credentials.store import MemoryCredentials
-from piolet.llm.events import AssistantEvent, DoneEvent
+from piolet.llm.events import AssistantEvent, DoneEvent, StartEvent
 from piolet.llm.messages import NO_USAGE, AssistantMessage, TextContent
 from piolet.llm.model import Context, Model, ModelCost, StreamOptions
 from piolet.llm.models import Models
 from piolet.llm.provider_config import ConfigError
 from piolet.llm.provider_table import BUILTIN_PROVIDERS
 from piolet.llm.stream import AssistantStream
+from tests.support.replies import openai
+from tests.support.server import ScriptedServer
 
 Seen = list[tuple[Model, StreamOptions]]
 
@@ -48,13 +53,6 @@ def with_file(tmp_path: Path, providers: Any, environ: dict[str, str] | None = N
     text = providers if isinstance(providers, str) else json.dumps({"providers": providers})
     (tmp_path / "models.json").write_text(text)
     return Models.open(tmp_path, environ=environ or {})
-
-
-async def headers_and_key(models: Models, provider: str, model_id: str) -> tuple[str | None, dict[str, str | None]]:
-    found = models.find(provider, model_id)
-    assert found is not None
-    auth = await models.resolve_auth(found)
-    return auth.api_key, dict(auth.headers)
 
 
 def test_a_model_is_found_by_provider_and_id_only() -> None:
@@ -150,3 +148,61 @@ def test_every_built_in_default_is_in_the_catalogue() -> None:
         assert provider.default_model in {found.id for found in catalog.models(provider.id)}, provider.id
         assert {found.api for found in catalog.models(provider.id)} <= set(provider.apis), provider.id
     assert set(catalog.providers()) == set(BUILTIN_PROVIDERS)
+
+
+async def test_a_request_goes_where_the_configuration_says_with_its_headers(tmp_path: Path) -> None:
+    with ScriptedServer([openai("hello")]) as server:
+        custom = {"api": "openai-completions", "apiKey": "$TOKEN", "headers": {"X-A": "a-$TOKEN", "X-B": "b"}}
+        provider = {**custom, "baseUrl": f"{server.url}/{{PLACE}}/v1", "models": [{"id": "m"}]}
+        models = with_file(tmp_path, {"mine": provider}, {"TOKEN": "t", "PLACE": "here"})
+        found = models.find("mine", "m")
+        assert found is not None
+        message = await models.complete(found, Context([]), StreamOptions(headers={"x-b": None}))
+        await models.aclose()
+    assert (message.text, message.stop_reason) == ("hello", "stop")
+    [request] = server.requests
+    assert request.path == "/here/v1/chat/completions"
+    assert (request.headers["authorization"], request.headers["x-a"]) == ("Bearer t", "a-t")
+    assert "x-b" not in request.headers
+
+
+async def test_a_provider_that_wants_the_session_in_a_header_gets_it() -> None:
+    seen: Seen = []
+    models = Models(environ={"OPENCODE_API_KEY": "k"})
+    models.register_provider("opencode", stream=answering(seen))
+    found = models.find("opencode", "kimi-k2.7-code")
+    assert found is not None
+    await models.complete(found, Context([]), StreamOptions(session_id="s1"))
+    assert seen[0][1].headers == {"x-opencode-session": "s1"}
+
+
+async def test_an_abort_before_the_key_is_there_ends_the_stream(tmp_path: Path) -> None:
+    models = with_file(tmp_path, {"mine": {"baseUrl": "http://x", "api": "a", "apiKey": "!sleep 5; echo k"}})
+    abort = AbortController()
+    asyncio.get_running_loop().call_later(0.1, abort.abort)
+    started = time.monotonic()
+    message = await models.complete(model("mine", "m"), Context([]), StreamOptions(signal=abort.signal))
+    assert message.stop_reason == "aborted"
+    assert time.monotonic() - started < 2
+
+
+async def test_a_stream_that_is_closed_closes_the_one_below() -> None:
+    closed = []
+
+    def stream(asked: Model, context: Context, options: StreamOptions) -> AssistantStream:
+        async def events() -> AsyncGenerator[AssistantEvent, None]:
+            try:
+                yield StartEvent()
+                await asyncio.sleep(60)
+            finally:
+                closed.append(True)
+
+        return AssistantStream(events(), lambda: pytest.fail("nobody asks"))
+
+    models = Models(environ={})
+    models.register_provider("mine", models=[model("mine", "m")], stream=stream)
+    handle = models.stream(model("mine", "m"), Context([]))
+    async for _ in handle:
+        break
+    await handle.aclose()
+    assert closed == [True]

@@ -21,6 +21,7 @@ from piolet.base.abort import Aborted, abortable
 from piolet.base.ids import now_ms
 from piolet.llm.catalog import BuiltinCatalog, Catalog
 from piolet.llm.catalog.overlay import OverlaidCatalog
+from piolet.llm.credentials.config_value import kill
 from piolet.llm.credentials.errors import CredentialError, LoginError, MissingCredentials
 from piolet.llm.credentials.records import REFRESH_MARGIN_MS, AuthStatus, OAuthCredential, RequestAuth
 from piolet.llm.credentials.resolve import ProviderAuth
@@ -253,7 +254,12 @@ class Models:
         headers: dict[str, str] = {}
         for config in reversed(configs):
             headers |= config.model_headers(model.id)
-        return await asyncio.to_thread(self._auth(model.provider, key).resolve, model, headers)
+        auth = self._auth(model.provider, key)
+        try:
+            return await asyncio.to_thread(auth.resolve, model, headers)
+        except asyncio.CancelledError:
+            kill(auth.running)  # nobody waits for the command; a login that is being renewed goes on
+            raise
 
     # ------------------------------------------------------------------------------------------------------ asking
 

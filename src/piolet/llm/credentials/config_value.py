@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -40,17 +40,25 @@ class ConfigValue(Struct, frozen=True):
         return [name for name in self.env_names if not env.get(name)]
 
 
-def resolve_config_value(text: str, env: Mapping[str, str]) -> str | None:
+def resolve_config_value(text: str, env: Mapping[str, str], running: set[int] | None = None) -> str | None:
     """Return what `text` stands for; None if a variable is unset or empty, or the command fails or prints nothing.
 
-    Blocks while a command runs, at most `COMMAND_TIMEOUT` seconds.
+    Blocks while a command runs, at most `COMMAND_TIMEOUT` seconds; its process group is in `running` meanwhile, so that
+    another thread can `kill` it.
     """
     value = ConfigValue(text)
     if value.command is not None:
-        return _output(value.command, env)
+        return _output(value.command, env, set() if running is None else running)
     if value.missing(env):
         return None
     return _reference.sub(lambda match: match[1] or env[match[2] or match[3]], text)
+
+
+def kill(groups: Iterable[int]) -> None:
+    """End the process groups of commands."""
+    for group in list(groups):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
 
 
 def escape(text: str) -> str:
@@ -59,7 +67,7 @@ def escape(text: str) -> str:
     return f"${text}" if text.startswith("!") else text
 
 
-def _output(command: str, env: Mapping[str, str]) -> str | None:
+def _output(command: str, env: Mapping[str, str], running: set[int]) -> str | None:
     import subprocess
 
     process = subprocess.Popen(
@@ -70,14 +78,15 @@ def _output(command: str, env: Mapping[str, str]) -> str | None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    running.add(process.pid)
     try:
         output, _ = process.communicate(timeout=COMMAND_TIMEOUT)
     except subprocess.TimeoutExpired:
         return None
     finally:
+        running.discard(process.pid)
         if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill([process.pid])
             process.communicate()
     text = output.decode("utf-8", "replace").strip()
     return text if process.returncode == 0 and text else None

@@ -31,7 +31,10 @@ _placeholder = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
 
 
 class ProviderAuth(Secretive, frozen=True):
-    """The sources of one provider's credentials. `configs`: the strongest first. `runtime_key`: from ``--api-key``."""
+    """The sources of one provider's credentials. `configs`: the strongest first. `runtime_key`: from ``--api-key``.
+
+    `command_results`: what commands of stored keys have given. `running`: process groups of commands under way.
+    """
 
     provider: str
     configs: Sequence[ProviderConfig]
@@ -40,6 +43,7 @@ class ProviderAuth(Secretive, frozen=True):
     renew: Renew
     runtime_key: str | None = None
     command_results: dict[str, str] = field(default_factory=dict)
+    running: set[int] = field(default_factory=set)
 
     def status(self) -> AuthStatus:
         """Tell whether there are credentials, without running a command or the network."""
@@ -120,7 +124,7 @@ class ProviderAuth(Secretive, frozen=True):
         if cached and text in self.command_results:
             return self.command_results[text]
         value = ConfigValue(text)
-        found = resolve_config_value(text, env)
+        found = resolve_config_value(text, env, self.running)
         if not found:
             missing = value.missing(env)
             reason = f"{missing[0]} is not set" if missing else "its command failed" if value.command else "it is empty"
