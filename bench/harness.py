@@ -2,7 +2,8 @@
 
 Ours and the peer's SDK (``PI_PKG``, ``NODE_BIN``) do the same against the same model on loopback: make as many as are
 asked for, each with its own session file and the four tools; prompt each once, `AT_ONCE` at a time; then let `AT_ONCE`
-stream together and compare the time inside each delta with the time at which a listener gets it.
+stream together and compare the time inside each delta with the time at which a listener gets it. Shown are medians of
+`ROUNDS` rounds, in each of which both have their turn.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bench.loopback_model import loopback_model
 
-HARNESSES, AT_ONCE = 1000, 50
+HARNESSES, AT_ONCE, ROUNDS = 1000, 50, 3
 #: Names of models of `bench.loopback_model`: a short answer at once, and one of 2 s in small pieces.
 SHORT, LONG = "5x0", "100x20"
 MOST_KB = 150
@@ -45,14 +47,15 @@ def main(argv: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench harness", description=__doc__)
     parser.add_argument("--count", type=int, default=HARNESSES, help="how many harnesses (default %(default)s)")
     count = parser.parse_args(argv).count
-    with loopback_model() as url, tempfile.TemporaryDirectory() as folder:
-        ours = measured([sys.executable, "-m", "bench.harness"], url, count, Path(folder, "ours"))
-        node = Path(os.environ.get("NODE_BIN", ""), "node")
-        peer: dict[str, float] = {}
-        if os.environ.get("PI_PKG"):
-            peer = measured([str(node), "--expose-gc", str(PEER)], url, count, Path(folder, "peer"))
-        else:
-            print("the peer is not installed (PI_PKG): no ratios")
+    commands = [[sys.executable, "-m", "bench.harness"]]
+    if os.environ.get("PI_PKG"):
+        commands.append([str(Path(os.environ.get("NODE_BIN", ""), "node")), "--expose-gc", str(PEER)])
+    else:
+        print("the peer is not installed (PI_PKG): no ratios")
+    with loopback_model() as url:
+        rounds = [[measured(command, url, count) for command in commands] for _ in range(ROUNDS)]
+    ours, *peers = [medians(side) for side in zip(*rounds, strict=True)]
+    peer = peers[0] if peers else {}
     print(f"{count} harnesses in one process, {AT_ONCE} at once, Python {sys.version.split()[0]}")
     print(f"{'':36} {'piolet':>12} {'peer':>12} {'ratio':>7}")
     for key, unit, name in ROWS:
@@ -66,8 +69,17 @@ def main(argv: Sequence[str] = ()) -> int:
     return 0
 
 
-def measured(command: list[str], url: str, count: int, folder: Path) -> dict[str, float]:
+def medians(results: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {key: median(result[key] for result in results) for key in results[0]}
+
+
+def measured(command: list[str], url: str, count: int) -> dict[str, float]:
     """Run one side in a process of its own; it prints its numbers as JSON in the last line."""
+    with tempfile.TemporaryDirectory() as folder:
+        return measured_in(Path(folder), command, url, count)
+
+
+def measured_in(folder: Path, command: list[str], url: str, count: int) -> dict[str, float]:
     agent = folder / "agent"
     agent.mkdir(parents=True)
     models = [
