@@ -10,12 +10,16 @@ import re
 from piolet.harness.environments.base import InvalidPattern
 
 
-def glob_regex(glob: str, *, ignore_case: bool = False, dot_names: bool = True) -> re.Pattern[str]:
-    """Return what a whole path must match. `InvalidPattern` for brackets or braces that do not close.
+def glob_regex(
+    glob: str, *, any_depth: bool = False, ignore_case: bool = False, dot_names: bool = True
+) -> re.Pattern[str]:
+    """Return what a whole path must match; with `any_depth` any folders may stand before it.
 
-    Without `dot_names` a part that begins with a dot is met only by a part that begins with one too.
+    Without `dot_names` a part that begins with a dot is met only by a part that begins with one too. `InvalidPattern`
+    for brackets or braces that do not close.
     """
-    return re.compile(_Translator(glob, dot_names).translate(), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
+    text = ("(?:.*/)?" if any_depth else "") + _Translator(glob, dot_names).translate()
+    return re.compile(text, re.DOTALL | (re.IGNORECASE if ignore_case else 0))
 
 
 class _Translator:

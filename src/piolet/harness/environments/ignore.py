@@ -34,6 +34,7 @@ class RuleSet:
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
         """Return True to ignore, False to keep, None if no rule speaks of the path."""
+        path = bytewise(path)
         if self._any.match(path) is None:
             return None
         for rule in self._rules:
@@ -55,6 +56,11 @@ def parse_rules(text: str) -> RuleSet:
     return RuleSet(rules)
 
 
+def bytewise(text: str) -> str:
+    """Return `text` with a character for each byte of its UTF-8: to git and ripgrep ``?`` is one byte."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
 def parse_rule(line: str) -> Rule | None:
     """Return the rule of one line, None for a comment or a blank line. `InvalidPattern` as for globs."""
     if line.startswith("#"):
@@ -69,9 +75,8 @@ def parse_rule(line: str) -> Rule | None:
     pattern = pattern.removesuffix("/")
     if not pattern:
         return None
-    if not anchored and "/" not in pattern:
-        pattern = f"**/{pattern}"
-    return Rule(glob_regex(pattern), keep, folders_only)
+    regex = glob_regex(bytewise(pattern), any_depth=not anchored and "/" not in pattern)
+    return Rule(regex, keep, folders_only)
 
 
 class IgnoreFiles(Struct, frozen=True):

@@ -60,8 +60,8 @@ async def grep_with_ripgrep(
         stop.close()
     if signal is not None and signal.aborted:
         raise Aborted(signal.reason)
-    if status.code == 2 and not reader.ended:
-        raise InvalidPattern(errors.decode(errors="replace").strip() or "ripgrep failed")
+    if not reader.has_answer:  # a search that took place ends with a summary, whatever its exit code
+        raise InvalidPattern(errors.decode(errors="replace").strip() or f"ripgrep failed with code {status.code}")
     return reader.collector.result()
 
 
@@ -70,7 +70,7 @@ class _Reader:
 
     def __init__(self, collector: GrepCollector, *, skip_binary: bool) -> None:
         self.collector = collector
-        self.ended = False
+        self.has_answer = False
         self._skip_binary = skip_binary
         self._rest = bytearray()
         self._lines: list[FileLine] = []
@@ -82,6 +82,7 @@ class _Reader:
         end = self._rest.rfind(b"\n", len(self._rest) - len(data))
         if end < 0:
             return True
+        self.has_answer = True
         whole = bytes(self._rest[:end])
         del self._rest[: end + 1]
         return all(self._event(self._decode(line)) for line in whole.split(b"\n"))
@@ -97,8 +98,6 @@ class _Reader:
             case "end":
                 if not (self._skip_binary and data["binary_offset"] is not None):
                     return self.collector.add_file(_text(data["path"]).removeprefix("./"), self._lines)
-            case "summary":
-                self.ended = True
         return True
 
 

@@ -25,7 +25,7 @@ from piolet.harness.environments.base import (
     GrepResult,
 )
 from piolet.harness.environments.globs import glob_regex
-from piolet.harness.environments.ignore import FOR_FIND, FOR_GREP, FolderRules, IgnoreFiles, Rule, parse_rule
+from piolet.harness.environments.ignore import FOR_FIND, FOR_GREP, FolderRules, IgnoreFiles, Rule, bytewise, parse_rule
 from piolet.harness.environments.patterns import parse
 
 #: Characters of a line that a result keeps.
@@ -89,7 +89,7 @@ class GlobFilter:
         rule = self._rule
         if rule is None:
             return None
-        matches = (is_folder or not rule.folders_only) and rule.regex.match(path) is not None
+        matches = (is_folder or not rule.folders_only) and rule.regex.match(bytewise(path)) is not None
         if rule.keep:  # here "!" leaves out
             return True if matches else None
         return False if matches else None if is_folder else True
@@ -118,19 +118,22 @@ class GrepCollector:
         last_match: int | None = None
         for line in lines:
             found = GrepLine(path, line.number, line.text.removesuffix("\r"), line.is_match)
-            if line.is_match:
-                if self._matches == self._query.limit:
-                    self._limit_reached = True
-                    return False
+            behind = last_match is not None and line.number <= last_match + self._query.context
+            if line.is_match and self._matches < self._query.limit:
                 self._matches += 1
                 last_match = line.number
                 self._lines += [*waiting, found]
                 waiting.clear()
-            elif last_match is not None and line.number <= last_match + self._query.context:
+            elif line.is_match:
+                self._limit_reached = True
+                if not behind:
+                    break
+                self._lines.append(GrepLine(path, line.number, found.text, False))
+            elif behind:
                 self._lines.append(found)
             else:
                 waiting.append(found)
-        return True
+        return not self._limit_reached
 
     def result(self) -> GrepResult:
         return GrepResult(self._lines, self._limit_reached)
@@ -150,7 +153,8 @@ async def _walk(
     tree: Tree, root: str, files: IgnoreFiles, only: GlobFilter | None, signal: AbortSignal | None
 ) -> AsyncIterator[_Place]:
     """Give everything below `root` that is not ignored: depth first, by name; links are not followed."""
-    stack = [await _open(tree, root, "", posixpath.basename(root), await _rules_above(tree, root, files))]
+    real = await tree.canonical(root)
+    stack = [await _open(tree, root, "", posixpath.basename(real), await _rules_above(tree, real, files))]
     while stack:
         folder = stack[-1]
         entry = next(folder.entries, None)
@@ -188,10 +192,10 @@ async def _open(tree: Tree, path: str, way: str, name: str, above: FolderRules) 
 
 
 async def _rules_above(tree: Tree, root: str, files: IgnoreFiles) -> FolderRules:
-    """Return the rules of the folder that holds `root`, as they come from all the folders above."""
+    """Return the rules of the folder that holds `root`, a path without links, as all the folders above make them."""
     rules = FolderRules.none(files)
     path = "/"
-    for name in (await tree.canonical(root)).split("/")[:-1]:
+    for name in root.split("/")[:-1]:
         path = posixpath.join(path, name)
         present = [file for file in files.names if await tree.stat(posixpath.join(path, file)) is not None]
         texts = await _ignore_texts(tree, path, present)
