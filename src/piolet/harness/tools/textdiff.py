@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from piolet.harness.tools.text_file import Replacement
 
@@ -57,7 +58,7 @@ class _Hunk(Struct, frozen=True):
 
 def text_diff(path: str, text: str, replacements: Iterable[Replacement]) -> TextDiff:
     """Return what `replacements`, which do not overlap, change in `text` (LF endings). They change something."""
-    changes = list(_changes(text, sorted(replacements, key=lambda r: r.start)))
+    changes = _joined(_changes(text, sorted(replacements, key=lambda r: r.start)))
     hunks = list(_hunks(text, changes))
     total = text.count("\n")
     grown = total + sum(_feeds(change.new) - _feeds(change.old) for change in changes)
@@ -93,6 +94,17 @@ def _changes(text: str, replacements: Sequence[Replacement]) -> Iterator[_Change
                 new[new_from:new_to],
             )
         shift += len(new) - len(old)
+
+
+def _joined(changes: Iterable[_Change]) -> list[_Change]:
+    """Return the changes with those made one that touch, so that all that goes stands before all that comes."""
+    joined: list[_Change] = []
+    for change in changes:
+        if joined and joined[-1].end == change.start:
+            last = joined.pop()
+            change = replace(last, end=change.end, old=[*last.old, *change.old], new=[*last.new, *change.new])
+        joined.append(change)
+    return joined
 
 
 def _regions(text: str, replacements: Sequence[Replacement]) -> Iterator[tuple[int, int, str]]:
