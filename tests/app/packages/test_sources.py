@@ -16,7 +16,7 @@ from piolet.app.packages.sources import (
     parse_source,
 )
 
-BASE = Path("/agent")
+BASE, HOME = Path("/agent"), Path("/home/me")
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_a_bad_name_is_refused(text: str) -> None:
 @pytest.mark.parametrize("name", ["..", "@s/..", "a/b/c", "../x", "/x"])
 def test_an_npm_name_cannot_leave_its_folder(name: str) -> None:
     with pytest.raises(PackageError, match="names no npm package"):
-        installed_path(NpmSource(name), BASE)
+        installed_path(NpmSource(name), BASE, HOME)
 
 
 def test_a_package_is_kept_below_the_settings_folder() -> None:
     places = {
-        text: str(installed_path(parse_source(text), BASE)) for text in ("pypi:A_b==1", "npm:@s/a", "git:h.x/u/r")
+        text: str(installed_path(parse_source(text), BASE, HOME)) for text in ("pypi:A_b==1", "npm:@s/a", "git:h.x/u/r")
     }
     assert places == {
         "pypi:A_b==1": "/agent/pypi/a-b",
@@ -109,9 +109,10 @@ def test_a_package_is_kept_below_the_settings_folder() -> None:
 
 def test_two_addresses_of_one_package_are_one() -> None:
     def same(*texts: str) -> bool:
-        return len({identity(parse_source(text), BASE) for text in texts}) == 1
+        return len({identity(parse_source(text), BASE, HOME) for text in texts}) == 1
 
     assert same("git:h.x/u/r@v1", "https://h.x/u/r.git", "git:git@h.x:u/r")
     assert same("pypi:a-b", "pypi:A_B==2")
     assert same("../pk", "/pk/", "file:///pk")
+    assert same("~/pk", "/home/me/pk")
     assert not same("pypi:a", "npm:a")

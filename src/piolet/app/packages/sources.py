@@ -119,15 +119,16 @@ def parse_git(text: str) -> GitSource | None:
     return GitSource(repo, match["host"].lower(), path, ref or None)
 
 
-def identity(source: Source, base_dir: Path) -> str:
+def identity(source: Source, base_dir: Path, home: Path) -> str:
     """Return what makes two sources the same package; paths are relative to `base_dir`, the settings' folder."""
     if isinstance(source, LocalSource):
-        return f"local:{resolve_path(source.path, str(base_dir))}"
+        return f"local:{installed_path(source, base_dir, home)}"
     return source.identity
 
 
-def installed_path(source: Source, base_dir: Path) -> Path:
-    """Return where the package is, or would be, kept below `base_dir` (the agent folder, or the project's ``.pi``)."""
+def installed_path(source: Source, base_dir: Path, home: Path) -> Path:
+    """Return where the package is, or would be, kept: below `base_dir` (the agent folder, or the project's ``.pi``),
+    or a local one where its path leads. `home` is ``~``."""
     match source:
         case GitSource():
             return base_dir / "git" / source.host / source.path
@@ -138,7 +139,7 @@ def installed_path(source: Source, base_dir: Path) -> Path:
                 raise PackageError(f"npm:{source.name} names no npm package")
             return base_dir / "npm" / "node_modules" / source.name
         case LocalSource():
-            return Path(resolve_path(source.path, str(base_dir)))
+            return Path(resolve_path(source.path, str(base_dir), home=str(home)))
 
 
 def _parse_pypi(text: str) -> PypiSource:

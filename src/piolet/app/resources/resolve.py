@@ -148,7 +148,7 @@ def _without_duplicates(entries: Sequence[PackageEntry], places: Places) -> Iter
     seen: dict[str, PackageEntry] = {}
     for entry in entries:
         try:
-            key = identity(parse_source(entry.source), places.base(entry.scope))
+            key = identity(parse_source(entry.source), places.base(entry.scope), places.home)
         except (PackageError, ValueError):
             key = entry.source
         first = seen.setdefault(key, entry)
@@ -218,7 +218,7 @@ class _Finder:
                 self._add(kind, path, enabled, entry.scope, "package", entry.source, base)
 
     def _package_root(self, source: Source, base: Path) -> Path | None:
-        path = installed_path(source, base)
+        path = installed_path(source, base, self._places.home)
         if not path.exists():
             return None
         return package_root(source, path) if isinstance(source, PypiSource) else path
