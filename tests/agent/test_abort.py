@@ -224,14 +224,7 @@ def test_in_a_sequential_batch_the_calls_that_did_not_start_are_refused() -> Non
         calls = call("wait", "c1"), call("echo", "c2"), call("echo", "c3")
         talk = Conversation(says(*calls), tools=[waiting_tool(), ECHO], tool_execution="sequential")
         await prompt_and_abort_after(talk, 1)
-        assert talk.outline[6:12] == [
-            "run c1",
-            "ran c1 (error)",
-            "run c2",
-            "ran c2 (error)",
-            "run c3",
-            "ran c3 (error)",
-        ]
+        assert [line for line in talk.outline if line.startswith("ra")] == [f"ran c{n} (error)" for n in (1, 2, 3)]
         assert talk.results() == ["Command aborted", "Operation aborted", "Operation aborted"]
 
     run_jumping(scenario())

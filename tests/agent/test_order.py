@@ -113,15 +113,15 @@ async def test_parallel_calls_start_together_end_as_they_complete_and_are_answer
 
 
 @pytest.mark.parametrize("way", ["config", "one tool of the batch"])
-async def test_sequential_calls_run_one_after_another(way: str) -> None:
+async def test_sequential_calls_run_and_are_answered_one_after_another(way: str) -> None:
     calls = call("sleep", "c1", text="0.02"), call("echo", "c2", text="x")
     if way == "config":
         talk = Conversation(says(*calls), says("."), tools=[ECHO, sleeper()], tool_execution="sequential")
     else:
         talk = Conversation(says(*calls), says("."), tools=[ECHO, sleeper(execution_mode="sequential")])
     await talk.agent.prompt("go")
-    assert talk.outline[6:10] == ["run c1", "ran c1", "run c2", "ran c2"]
-    assert talk.outline[10:14] == ["start result c1", "end result c1", "start result c2", "end result c2"]
+    assert talk.outline[6:10] == ["run c1", "ran c1", "start result c1", "end result c1"]
+    assert talk.outline[10:15] == ["run c2", "ran c2", "start result c2", "end result c2", "turn_end 0 (2 results)"]
 
 
 async def test_a_refused_call_ends_before_the_next_one_starts_and_the_others_still_run_together() -> None:
@@ -430,7 +430,8 @@ async def test_calls_of_an_answer_cut_off_by_length_are_refused_and_the_model_ma
     calls = call("echo", "c1"), call("echo", "c2")
     talk = Conversation(says(*calls, stop="length"), says("Shorter."))
     await talk.agent.prompt("go")
-    assert talk.outline[6:10] == ["run c1", "ran c1 (error)", "run c2", "ran c2 (error)"]
+    assert talk.outline[6:10] == ["run c1", "ran c1 (error)", "start result c1", "end result c1"]
+    assert talk.outline[10:14] == ["run c2", "ran c2 (error)", "start result c2", "end result c2"]
     assert all("output limit" in result for result in talk.results())
     assert talk.outline[-3:] == ["end assistant stop", "turn_end 1", "agent_end"]
 

@@ -69,22 +69,19 @@ async def run_batch(
     tools: Sequence[AgentTool],
     config: BatchConfig,
     emit: Callable[[AgentEvent], Awaitable[None]],
+    add: Callable[[ToolResultMessage], Awaitable[ToolResultMessage]],
 ) -> BatchOutcome:
-    """Answer every call of `message`. Raises only what `emit` raises.
+    """Answer every call of `message`; `add` takes results into the context. Raises only what `emit` and `add` raise.
 
     A call that is refused ends before the next one is asked about; those that may run end in the order of completion.
+    Results are added in call order, all behind the batch; where calls run one after another, each behind its call.
     """
     batch = _Batch(message, {tool.name: tool for tool in tools}, config, emit)
-    every = range(len(batch.calls))
-    asked_for = {batch.tools[call.name].execution_mode for call in batch.calls if call.name in batch.tools}
-    sequential = config.tool_execution == "sequential" or "sequential" in asked_for
-    for group in [[index] for index in every] if sequential else [every]:
+    added = []
+    for group in batch.groups():
         await batch.run(group)
-    results = [batch.results[index] for index in every]
-    return BatchOutcome(
-        [_result_message(call, *result) for call, result in zip(batch.calls, results, strict=True)],
-        all(result.terminate for result, _ in results),
-    )
+        added += [await add(_result_message(batch.calls[index], *batch.results[index])) for index in group]
+    return BatchOutcome(added, all(result.terminate for result, _ in batch.results.values()))
 
 
 class _Batch:
@@ -104,6 +101,13 @@ class _Batch:
         self.emit = emit
         self.started: dict[int, float] = {}
         self.results: dict[int, tuple[ToolResult, int]] = {}
+
+    def groups(self) -> Sequence[Sequence[int]]:
+        """The calls that go together: all, or each by itself. Calls that will all be refused are not a batch."""
+        every = range(len(self.calls))
+        asked_for = {self.tools[call.name].execution_mode for call in self.calls if call.name in self.tools}
+        one_by_one = self.config.tool_execution == "sequential" or "sequential" in asked_for
+        return [[index] for index in every] if one_by_one or self.message.stop_reason == "length" else [every]
 
     async def run(self, group: Sequence[int]) -> None:
         """Ask about each call, then run those that may run together; emit what they report, from this task."""

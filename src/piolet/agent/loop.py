@@ -169,12 +169,11 @@ class _Run:
     async def _turn(self, index: int) -> tuple[Turn, bool]:
         """One answer and its tool calls. Return them, and whether the results ask for another answer."""
         answer = await self._answer()
-        results: list[ToolResultMessage] = []
+        results: Sequence[ToolResultMessage] = ()
         goes_on = False
         if answer.tool_calls and answer.stop_reason not in ("error", "aborted"):
-            outcome = await run_batch(answer, self.context.tools, self.config, self.emit)
-            results = [await self._add(result) for result in outcome.results]
-            goes_on = not outcome.terminate
+            outcome = await run_batch(answer, self.context.tools, self.config, self.emit, self._add)
+            results, goes_on = outcome.results, not outcome.terminate
         return Turn(index, answer, results, replace(self.context, messages=tuple(self.messages))), goes_on
 
     # --------------------------------------------------------------------------------------------------- one request
