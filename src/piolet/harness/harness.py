@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from piolet.agent.agent import Agent, ClearedQueues, as_messages
@@ -17,26 +18,30 @@ from piolet.agent.loop import LoopConfig, NextTurn, Turn
 from piolet.agent.running import Busy, RunSlot
 from piolet.agent.tools import AgentTool
 from piolet.base.abort import AbortController, AbortSignal
+from piolet.base.frontmatter import split_frontmatter
 from piolet.harness.bridge import HookBridge
 from piolet.harness.compaction.compactor import CompactionPolicy, Compactor
 from piolet.harness.drafts import CONTEXT_DRAFTS, ContextEditDraft, CustomDraft, EntryDraft, append_draft
 from piolet.harness.drive import Drive, RunResult
 from piolet.harness.environments.base import Environment
-from piolet.harness.errors import HarnessBusy, HarnessClosed, NothingToDo
+from piolet.harness.errors import HarnessBusy, HarnessClosed, NothingToDo, UnknownTarget
 from piolet.harness.events import CompactionResult, EntryAppended, HarnessEvent, ModelSelect, ThinkingLevelSelect
 from piolet.harness.hook_points import ASKED_AT_HOOK
 from piolet.harness.hooks import Hook, Hooks
 from piolet.harness.messages import convert_to_llm
 from piolet.harness.navigation import NavigationResult, navigate
 from piolet.harness.prompt.parts import PromptParts
-from piolet.harness.prompt.records import PromptInputs
+from piolet.harness.prompt.records import PromptInputs, Skill
+from piolet.harness.prompt.skills import skill_block
 from piolet.harness.prompt.system_prompt import system_prompt
+from piolet.harness.prompt.templates import PromptTemplate, expand_template
 from piolet.harness.recorder import Recorder
 from piolet.harness.retry import RetryPolicy
 from piolet.harness.session.copying import branched_session, fork
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.session import Session
-from piolet.harness.stats import ContextUsage
+from piolet.harness.stats import ContextUsage, SessionStats
+from piolet.harness.sync import run_sync
 from piolet.llm.messages import AssistantMessage, BaseMessage, ImageContent, Message, ThinkingLevel
 from piolet.llm.model import Context, Model, StreamOptions
 from piolet.llm.stream import AssistantStream, StreamFunction
@@ -57,7 +62,8 @@ class AgentHarness:
     """See the module. The parameters:
 
     `models` answers requests. `tools` are all that exist here, `active_tools` (names; None: all) those on offer.
-    `prompt`: the parts of the system prompt, built again before each request. `retry`: when a failed request is tried
+    `prompt`: the parts of the system prompt, built again before each request; without parts of its own for skills it
+    lists `skills`. `skills` and `templates` can be called by name. `retry`: when a failed request is tried
     again. `hooks`: a registry to share; None makes one. `options`: for every request. `convert_to_llm`: what a model
     gets for the messages of the session.
     """
@@ -72,6 +78,8 @@ class AgentHarness:
         tools: Sequence[AgentTool] = (),
         active_tools: Sequence[str] | None = None,
         prompt: PromptParts | None = None,
+        skills: Sequence[Skill] = (),
+        templates: Sequence[PromptTemplate] = (),
         thinking_level: ThinkingLevel = "off",
         retry: RetryPolicy | None = None,
         compaction: CompactionPolicy | None = None,
@@ -85,12 +93,14 @@ class AgentHarness:
         self.retry = retry or RetryPolicy()
         self.compaction = compaction or CompactionPolicy()
         self.compactor = Compactor(self)
-        self.prompt_parts = prompt or PromptParts()
+        self.prompt_parts = prompt or PromptParts(skills=skills)
         self.options = options or StreamOptions()
         self.failure: SessionError | None = None
         self.recorder = Recorder(session)
         self.bridge = HookBridge(self.hooks, lambda: self._slot.signal)
         self._models = models
+        self._skills = skills
+        self._templates = templates
         self._tools = {tool.name: tool for tool in tools}
         self._active = [tool.name for tool in tools] if active_tools is None else list(active_tools)
         self._slot = RunSlot()
@@ -160,6 +170,27 @@ class AgentHarness:
                 run.cancel()
                 with suppress(asyncio.CancelledError):
                     await run
+
+    def run_sync(
+        self, prompt: str | BaseMessage | Sequence[BaseMessage], images: Sequence[ImageContent] = ()
+    ) -> RunResult:
+        """`prompt`, for code without an event loop. All such calls share one background thread."""
+        return run_sync(self.prompt(prompt, images))
+
+    async def skill(self, name: str, text: str = "") -> RunResult:
+        """Run with a skill of the constructor, called by name, and what the user adds. Raises `UnknownTarget`."""
+        skill = next((skill for skill in self._skills if skill.name == name), None)
+        if skill is None:
+            raise UnknownTarget(f"No skill named {name!r}")
+        text_of_file = await asyncio.to_thread(Path(skill.path).read_text, encoding="utf-8")
+        body = split_frontmatter(text_of_file)[1]
+        return await self.prompt(skill_block(skill, body, text))
+
+    async def template(self, name: str, arguments: str = "") -> RunResult:
+        """Run with a prompt template of the constructor, its placeholders filled. Raises `UnknownTarget`."""
+        if not any(template.name == name for template in self._templates):
+            raise UnknownTarget(f"No prompt template named {name!r}")
+        return await self.prompt(expand_template(f"/{name} {arguments}", self._templates))
 
     async def steer(self, message: str | BaseMessage) -> None:
         """Deliver `message` before the next request of the run under way, or with the next prompt."""
@@ -358,6 +389,10 @@ class AgentHarness:
     @property
     def is_compacting(self) -> bool:
         return self.compactor.running
+
+    def stats(self) -> SessionStats:
+        """Return what the session has used, over all branches, and how full the window is."""
+        return SessionStats(self.session.id, self.session.path, self.session.totals(), self.context_usage())
 
     def context_usage(self) -> ContextUsage:
         """Return how full the model's window is."""
