@@ -189,6 +189,7 @@ def tree_nodes(session: Session) -> msgspec.Raw:
 
     Entries are their lines as stored. Written without recursion, since a chain may be 100,000 deep.
     """
+    lines = {head.position: line for head, line in zip(session.heads, session.lines(session.heads), strict=True)}
     parts: list[bytes] = [b"["]
     stack: list[tuple[TreeNode | bytes, bool]] = [(b"]", False)]
     stack += _in_order(session.tree())
@@ -197,7 +198,7 @@ def tree_nodes(session: Session) -> msgspec.Raw:
         if isinstance(node, bytes):
             parts.append(node)
             continue
-        parts += [b"," if follows else b"", b'{"entry":', session.line(node.head), b',"children":[']
+        parts += [b"," if follows else b"", b'{"entry":', lines[node.head.position], b',"children":[']
         label = {"label": node.label, "labelTimestamp": node.label_timestamp}
         known = encode({key: value for key, value in label.items() if value is not None})
         stack.append((b"]" + (b"," + known[1:] if known != b"{}" else b"}"), False))

@@ -94,7 +94,7 @@ def _show(arguments: Namespace) -> int:
 
     with _open(arguments) as session:
         if arguments.json:
-            _print_json(_facts(session) | {"entries": [loads(session.line(head)) for head in session.path_heads()]})
+            _print_json(_facts(session) | {"entries": [loads(line) for line in session.lines(session.path_heads())]})
             return 0
         totals = session.totals()
         print(_line(f"{session.name or 'Session'} {session.id}"))

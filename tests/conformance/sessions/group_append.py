@@ -49,7 +49,7 @@ def script(vector: dict[str, Any]) -> None:
             "steps": steps,
             "sessionFile": session.path,
             "header": to_plain(session.header),
-            "entries": [loads(session.line(head)) for head in session.heads],
+            "entries": [loads(line) for line in session.lines(session.heads)],
             "leafId": session.leaf_id,
             "name": session.name,
             "roots": plain_tree(session.tree()),
@@ -69,7 +69,7 @@ def written_line(vector: dict[str, Any]) -> None:
     message = expand(vector["input"]["message"])
     session = Session.in_memory("/home/dev/proj")
     session.append_message(OpaqueMessage(message))
-    line = session.line(session.heads[-1]).decode()
+    line = session.lines(session.heads)[-1].decode()
     assert json.loads(line)["message"] == json.loads(vector["expected"]["messageJson"])
     written = line[line.index('"message":') + len('"message":') : -1]
     assert written == vector["expected"]["messageJson"], f"{written!r}"

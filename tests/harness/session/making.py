@@ -41,7 +41,7 @@ def result(call_id: str, text: str = "done") -> ToolResultMessage:
     return ToolResultMessage(call_id, "read", [TextContent(text)], False, 1_767_225_600_002)
 
 
-def entry(kind: str, id: str, parent: str | None, **fields: Any) -> dict[str, Any]:
+def entry(kind: str, id: str, parent: str | None, /, **fields: Any) -> dict[str, Any]:
     """Return an entry as it is in a file."""
     return {"type": kind, "id": id, "parentId": parent, "timestamp": "2026-01-01T00:00:01.000Z", **fields}
 

@@ -7,7 +7,7 @@ fields.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import EllipsisType
 
@@ -183,22 +183,23 @@ def _branch_lines(session: Session, path: Sequence[Head]) -> list[bytes]:
         elif following is not None:
             first_kept[head.id] = following
     lines = []
-    for head in kept:
+    for head, line in zip(kept, session.lines(kept), strict=True):
         changes: dict[str, str | None] = {}
         if head.parent_id in moved:
             changes["parentId"] = moved[head.parent_id]
         if head.type == "compaction" and head.link in first_kept:
             changes["firstKeptEntryId"] = first_kept[head.link]
-        lines.append(_changed(session, head, changes))
+        lines.append(_changed(line, changes))
     return lines + _label_lines(session, [head.id for head in kept])
 
 
 def _label_lines(session: Session, ids: Sequence[str]) -> list[bytes]:
+    on_path = set(ids)
     taken = set(ids)
     parent = ids[-1] if ids else None
     lines = []
     for target, label in session.labels.items():
-        if target in ids:
+        if target in on_path:
             id = entry_id(taken)
             taken.add(id)
             lines.append(encode(LabelEntry(id, parent, label.timestamp or iso_time(), target, label.text)))
@@ -206,16 +207,15 @@ def _label_lines(session: Session, ids: Sequence[str]) -> list[bytes]:
     return lines
 
 
-def _relinked(session: Session, path: Iterable[Head]) -> list[bytes]:
+def _relinked(session: Session, path: Sequence[Head]) -> list[bytes]:
     lines, parent = [], None
-    for head in path:
-        lines.append(_changed(session, head, {} if head.parent_id == parent else {"parentId": parent}))
+    for head, line in zip(path, session.lines(path), strict=True):
+        lines.append(_changed(line, {} if head.parent_id == parent else {"parentId": parent}))
         parent = head.id
     return lines
 
 
-def _changed(session: Session, head: Head, changes: dict[str, str | None]) -> bytes:
-    line = session.line(head)
+def _changed(line: bytes, changes: dict[str, str | None]) -> bytes:
     return encode({**loads(line), **changes}) if changes else line
 
 

@@ -88,10 +88,9 @@ class EntryLog:
         self.index.add_all(self.storage.lines())
         return len(self.index.heads) - before
 
-    def line(self, head: Head) -> bytes:
-        """Return the line of an entry as it is stored, without the line feed."""
-        [line] = [bytes(text) for text in self.storage.read([head.position])]
-        return line
+    def lines(self, heads: Sequence[Head]) -> list[bytes]:
+        """Return the lines of entries as they are stored, without the line feeds."""
+        return [bytes(text) for text in self.storage.read(head.position for head in heads)]
 
     def entries(self, heads: Sequence[Head]) -> list[Entry]:
         """Return the entries of `heads`."""
@@ -196,7 +195,8 @@ class EntryLog:
                     yield
                     return
                 if change == "replaced":
-                    rescued |= {head.id: self.line(head) for head in self.index.path(leaf)}
+                    path = self.index.path(leaf)
+                    rescued |= zip((head.id for head in path), self.lines(path), strict=True)
             self._turn_to_changed_file(leaf, rescued)
 
     def _turn_to_changed_file(self, leaf: str | None, rescued: Mapping[str, bytes]) -> None:

@@ -226,9 +226,9 @@ class Session:
         """Return the entry of a head."""
         return self._log.entries([head])[0]
 
-    def line(self, head: Head) -> bytes:
-        """Return the line of an entry as it is stored, without the line feed."""
-        return self._log.line(head)
+    def lines(self, heads: Sequence[Head]) -> list[bytes]:
+        """Return the lines of entries as they are stored, without the line feeds."""
+        return self._log.lines(heads)
 
     def path_heads(self, leaf: str | EllipsisType | None = ...) -> list[Head]:
         """Return the branch that ends in `leaf` (default: the current leaf), root first, without bodies."""

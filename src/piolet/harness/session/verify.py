@@ -17,7 +17,7 @@ from piolet.harness.session.errors import NewerVersion, WriteFailed
 from piolet.harness.session.index import Problem, ProblemKind
 from piolet.harness.session.jsonl import JsonlStorage, create_file
 from piolet.harness.session.migration import migrate
-from piolet.harness.session.reading import is_known_type, normalize_entry, read_header
+from piolet.harness.session.reading import is_known_type, read_entry, read_header
 from piolet.harness.session.tree import find_cycles
 
 Value: TypeAlias = dict[str, Any]
@@ -97,7 +97,7 @@ class _File:
             elif parent is not None and not isinstance(parent, str):
                 self._report("missing-parent", line.number, "the parent is no id")
             parents.append(places.get(parent) if isinstance(parent, str) else None)
-            if is_known_type(line.value) and isinstance(normalize_entry(line.value, 0), OpaqueEntry):
+            if is_known_type(line.value) and isinstance(read_entry(line.text, 0), OpaqueEntry):
                 self._report("unreadable", line.number, f"an entry of type {line.value['type']!r} without its content")
         for cycle in find_cycles(parents):
             numbers = sorted(self.entries[place].number for place in cycle)

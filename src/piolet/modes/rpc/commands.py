@@ -217,7 +217,7 @@ class Commands:
             if not positions:
                 raise CommandFailed(f"Entry not found: {since}")
             heads = heads[positions[-1] + 1 :]
-        return {"entries": [loads(session.line(head)) for head in heads], "leafId": session.leaf_id}
+        return {"entries": [loads(line) for line in session.lines(heads)], "leafId": session.leaf_id}
 
     async def do_get_tree(self, fields: Mapping[str, Any], answer: Answer) -> Any:
         session = self._session.session
