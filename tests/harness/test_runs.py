@@ -75,6 +75,14 @@ async def test_a_message_that_is_queued_while_the_agent_run_ends_is_delivered_be
     assert talk.lines.count("agent_end") == 2
 
 
+async def test_calls_that_were_cut_off_are_refused_and_the_model_tries_again_in_the_same_agent_run() -> None:
+    talk = Harness(says(call("echo"), stop="length"), says("Shorter."))
+    result = await talk.harness.prompt("go")
+    assert result.text == "Shorter."
+    assert talk.lines.count("agent_end") == 1
+    assert [text.partition(":")[0] for text in talk.stored()] == ["user", "assistant", "toolResult", "assistant"]
+
+
 async def test_an_aborted_run_settles_with_its_queue_as_it_was() -> None:
     talk = Harness(hangs("one"), says("two"))
 

@@ -143,8 +143,9 @@ class Drive:
         return None
 
     def should_stop(self, turn: Turn) -> bool:
-        """An answer that found the window full ends the agent run: recovery comes first."""
-        return self._overflowed(turn.message) is not None
+        """An answer that found the window full ends the agent run: recovery comes first. Calls that were cut off have
+        their results by now, which tell the model to try again."""
+        return not turn.tool_results and self._overflowed(turn.message) is not None
 
     async def on_agent_event(self, event: AgentEvent) -> None:
         """Store what is final, decide what follows, then tell."""
