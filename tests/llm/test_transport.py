@@ -168,6 +168,11 @@ class TestTexts:
         assert message.stop_reason == "error"
         assert "127.0.0.1" in (message.error_message or "")
 
+    async def test_a_failed_response_whose_body_breaks_off_keeps_its_status(self, pool: HttpPool) -> None:
+        head = b"HTTP/1.1 503 Busy\r\ncontent-length: 100\r\n\r\nhalf a"
+        async with raw_server(head) as url:
+            assert (await final(url, pool)).error_message == "503: half a"
+
 
 class TestTimeouts:
     async def test_silence_in_the_stream_ends_it(self, pool: HttpPool) -> None:
@@ -369,6 +374,11 @@ class TestHeaders:
 
 
 class TestBody:
+    async def test_events_without_data_are_passed_over(self, pool: HttpPool) -> None:
+        steps = [{"raw": "data:\n\n"}, {"delta": {"content": "x"}}, {"raw": "data: \n\nevent: ping\ndata:\n\n"}]
+        with ScriptedServer([{"stream": [*steps, {"finish": "stop"}]}]) as server:
+            assert (await final(server, pool)).text == "x"
+
     async def test_a_compressed_stream_is_read(self, pool: HttpPool) -> None:
         body = gzip.compress(sse(chunk({"content": "packed"}), chunk({}, "stop"), "[DONE]"))
         reply = {"headers": {"content-encoding": "gzip"}, "stream": [{"raw": body}]}

@@ -129,9 +129,7 @@ class MessageBuilder:
             raise
         except Exception as error:  # whatever a server makes up, it must not end the program
             sent = one_line(dumps(record), 300)
-            raise ProviderError(
-                f"The server sent an event that does not fit the protocol ({error!r}): {sent}"
-            ) from error
+            raise ProviderError(f"The server sent an event that does not fit the protocol: {sent}") from error
         return self._take_events()
 
     def finish(self) -> Sequence[AssistantEvent]:
@@ -223,10 +221,6 @@ class MessageBuilder:
                     arguments, problem = parse_final(block.arguments.text)
                 block.content = _call(block, arguments, problem)
                 self._events.append(ToolCallEnd(block.index, block.content))
-
-    def incomplete(self, text: str) -> ProviderError:
-        """Return the error of a stream that ended too early. Another try may succeed."""
-        return ProviderError(text, transient=True)
 
     # ------------------------------------------------------------------------------------------------ internals
 

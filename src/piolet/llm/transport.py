@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DRAIN_SECONDS = 0.05
+ERROR_BODY_SECONDS = 10.0
 MAX_ERROR_BODY = 256 * 1024
 USER_AGENT = f"piolet/{__version__} ({sys.platform}; python/{sys.version.split()[0]}; {os.uname().machine})"
 _header_value = re.compile(r"[\t\x20-\x7e]*")
@@ -187,14 +188,19 @@ class _Exchange:
         content_type = response.headers.get("content-type", "")
         if status == 200 and "html" not in content_type and "application/json" not in content_type:
             return
-        body = bytearray()
-        async with aclosing(self._chunks(response)) as chunks:
-            async for chunk in chunks:
-                body += chunk
-                if len(body) > MAX_ERROR_BODY:
-                    break
-        text = http_error_text(status, bytes(body), content_type)
+        text = http_error_text(status, await self._error_body(response), content_type)
         raise ProviderError(text, transient=may_retry_status(status, response.headers), headers=response.headers)
+
+    async def _error_body(self, response: httpx.Response) -> bytes:
+        """Return what a failed response says, as far as it comes: its status is known already."""
+        body = bytearray()
+        with suppress(TimeoutError, ProviderError):
+            async with asyncio.timeout(ERROR_BODY_SECONDS), aclosing(self._chunks(response)) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > MAX_ERROR_BODY:
+                        break
+        return bytes(body)
 
     # -------------------------------------------------------------------------------------------------- reading
 
@@ -204,14 +210,14 @@ class _Exchange:
         async with aclosing(self._chunks(response)) as chunks:
             async for chunk in chunks:
                 for event in framing.feed(chunk):
-                    done = event.data.strip() == "[DONE]"
-                    if not done:
+                    data = event.data.strip()
+                    if data and data != "[DONE]":
                         yield event.name, await self._parsed(event)
-                    if done or self._builder.ended:
+                    if data == "[DONE]" or self._builder.ended:
                         await self._drain(chunks)
                         return
         for event in framing.end():
-            if event.data.strip() != "[DONE]":
+            if event.data.strip() not in ("", "[DONE]"):
                 yield event.name, await self._parsed(event)
 
     async def _drain(self, chunks: AsyncGenerator[bytes, None]) -> None:

@@ -61,14 +61,14 @@ class MessagesBuilder(MessageBuilder):
 
     def check_end(self) -> None:
         if not self.ended:
-            raise self.incomplete("Stream ended before message_stop")
+            raise ProviderError("Stream ended before message_stop")
         if self.raw_stop_reason is None:
-            raise self.incomplete("Stream ended without a stop reason")
+            raise ProviderError("Stream ended without a stop reason")
         if self.stop_reason == "error":
             raise ProviderError(self._refusal or f"Provider stopped with: {self.raw_stop_reason}")
         unfinished = [block for block in self._open.values() if isinstance(block, OpenCall)]
         if self.stop_reason == "toolUse" and unfinished:
-            raise self.incomplete(f"Stream ended before the call of {unfinished[0].name} was complete")
+            raise ProviderError(f"Stream ended before the call of {unfinished[0].name} was complete")
 
     # --------------------------------------------------------------------------------------------------- blocks
 

@@ -64,7 +64,7 @@ class CompletionsBuilder(MessageBuilder):
     def check_end(self) -> None:
         if self.stop_reason == "pending":
             if self._needs_finish_reason:
-                raise self.incomplete("Stream ended without finish_reason")
+                raise ProviderError("Stream ended without finish_reason")
             self.stop_reason = "toolUse" if self._calls else "stop"
         if self.stop_reason == "error":
             raise ProviderError(f"Provider finish_reason: {self.raw_stop_reason}")
