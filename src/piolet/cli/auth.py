@@ -19,6 +19,7 @@ from piolet.base.json import dumps
 from piolet.cli.login_terminal import TerminalLogin, read_key
 from piolet.llm.credentials.errors import CredentialError, MissingCredentials
 from piolet.llm.credentials.records import ApiKeyCredential, OAuthCredential
+from piolet.llm.errors import LlmError
 from piolet.llm.models import Models
 from piolet.llm.patterns import resolve_choice
 
@@ -48,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
     except _Usage as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2 if words[0] == "check" else 1
-    except CredentialError as error:
+    except LlmError as error:
         print(f"Error: {strip_escapes(str(error))}", file=sys.stderr)
         return 1
 

@@ -22,10 +22,11 @@ from piolet.base.ids import now_ms
 from piolet.llm.catalog import BuiltinCatalog, Catalog
 from piolet.llm.catalog.overlay import OverlaidCatalog
 from piolet.llm.credentials.config_value import kill
-from piolet.llm.credentials.errors import CredentialError, LoginError, MissingCredentials
+from piolet.llm.credentials.errors import LoginError, MissingCredentials
 from piolet.llm.credentials.records import REFRESH_MARGIN_MS, AuthStatus, OAuthCredential, RequestAuth
 from piolet.llm.credentials.resolve import ProviderAuth
 from piolet.llm.credentials.store import AuthFile, CredentialStore, MemoryCredentials
+from piolet.llm.errors import LlmError
 from piolet.llm.events import AssistantEvent, ErrorEvent
 from piolet.llm.messages import NO_USAGE, AssistantMessage
 from piolet.llm.model import Context, Model, StreamOptions
@@ -216,11 +217,11 @@ class Models:
         if configured is not None:
             from piolet.llm.oauth.configured import ConfiguredLogin
 
-            return ConfiguredLogin(provider, configured)
+            return ConfiguredLogin(provider, configured, self._proxy)
         if provider == "openrouter":
             from piolet.llm.oauth.openrouter import OpenRouterLogin
 
-            return OpenRouterLogin()
+            return OpenRouterLogin(proxy=self._proxy)
         return None
 
     def api_key(self, provider: str) -> str | None:
@@ -276,7 +277,7 @@ class Models:
                 inner = await self._open(model, context, options)
             except Aborted:
                 reason, text = "aborted", "Request was aborted"
-            except CredentialError as error:
+            except LlmError as error:
                 text = str(error)
             else:
                 async with aclosing(inner):
@@ -349,7 +350,12 @@ class Models:
         login = self.login(provider)
         if login is None:
             raise LoginError(f'The login for "{provider}" has expired, and how to renew it is not configured.')
-        return asyncio.run(login.renew(credential))
+        try:
+            return asyncio.run(login.renew(credential))
+        except LlmError:
+            raise
+        except Exception as error:
+            raise LoginError(f'The login for "{provider}" could not be renewed: {type(error).__name__}') from error
 
     def _merge(self, provider: str) -> Sequence[Model]:
         models = self.catalog.models(provider)

@@ -111,6 +111,7 @@ def resolve_choice(
 ) -> Choice:
     """Return the model, of all that are known, that ``--model`` and ``--provider`` name.
 
+    `has_auth`: with ``--api-key``, any provider has credentials.
     `thinking_given`: ``--thinking`` is there, so that a level at the end of a custom id is part of the id.
     `default_models`: provider to the id of the model after which a custom one is made.
     """

@@ -15,12 +15,14 @@ import pytest
 from piolet.base.ids import now_ms
 from piolet.llm.credentials.config_value import resolve_config_value
 from piolet.llm.credentials.errors import LoginError
-from piolet.llm.credentials.records import ApiKeyCredential
+from piolet.llm.credentials.records import ApiKeyCredential, OAuthCredential
+from piolet.llm.model import Context
 from piolet.llm.models import Models
 from piolet.llm.oauth.browser import may_open_url
 from piolet.llm.oauth.code_flow import parse_pasted
 from piolet.llm.oauth.config import LoginConfig
 from piolet.llm.oauth.configured import ConfiguredLogin
+from piolet.llm.oauth.login import LoginUI
 from piolet.llm.oauth.openrouter import OpenRouterLogin
 from tests.support.oauth_server import OAuthServer
 
@@ -282,3 +284,21 @@ async def test_a_login_is_built_in_configured_or_registered(server: OAuthServer)
 )
 def test_only_web_addresses_are_opened(url: str, allowed: bool) -> None:
     assert may_open_url(url) is allowed
+
+
+async def test_a_registered_login_that_fails_in_its_own_way_is_an_error_of_the_login() -> None:
+    class Broken:
+        name = "Broken"
+
+        async def login(self, ui: LoginUI) -> OAuthCredential:
+            return OAuthCredential("a", "r", 1)
+
+        async def renew(self, credential: OAuthCredential) -> OAuthCredential:
+            raise KeyError(credential.refresh)
+
+    models = Models(environ={})
+    custom = {"baseUrl": "http://x", "api": "openai-completions", "models": [{"id": "m"}]}
+    models.register_provider("acme", custom, login=Broken())
+    await models.log_in("acme", FakeUser())
+    message = await models.complete(models.provider_models("acme")[0], Context([]))
+    assert message.error_message == 'The login for "acme" could not be renewed: KeyError'

@@ -25,9 +25,8 @@ class MissingCredentials(CredentialError):
     """There is no key for a provider. `variables`: those that could hold one."""
 
     def __init__(self, provider: str, variables: tuple[str, ...] = ()) -> None:
-        ways = [f"set {variables[0]}"] if variables else []
-        ways.append(f"run `piolet auth login {provider}`")
-        super().__init__(f'No API key found for "{provider}": {" or ".join(ways)}.')
+        way = f"set {variables[0]}" if variables else 'give it an "apiKey" in models.json'
+        super().__init__(f'No API key found for "{provider}": {way} or run `piolet auth login {provider}`.')
 
 
 class UnresolvedValue(CredentialError):

@@ -21,10 +21,11 @@ NEVER_MS = 10 * 365 * 24 * 3600 * 1000
 class ConfiguredLogin:
     """The login that a `LoginConfig` describes."""
 
-    def __init__(self, provider: str, config: LoginConfig) -> None:
+    def __init__(self, provider: str, config: LoginConfig, proxy: str | None = None) -> None:
         self.provider = provider
         self.name = config.name or provider
         self._config = config
+        self._proxy = proxy
 
     async def login(self, ui: LoginUI) -> OAuthCredential:
         config = self._config
@@ -33,7 +34,7 @@ class ConfiguredLogin:
             answer = await self._by_code(ui, config.authorize_url)
         elif config.device_url:
             answer = await device_login(
-                ui, config.device_url, config.token_url, self._client(), " ".join(config.scopes)
+                ui, config.device_url, config.token_url, self._client(), " ".join(config.scopes), self._proxy
             )
         else:
             raise LoginError(f'The login of "{self.provider}" needs an authorizeUrl or a deviceUrl.')
@@ -43,7 +44,7 @@ class ConfiguredLogin:
         if not credential.refresh:
             raise LoginError(f"The login has expired: {self._again()}")
         fields = {**self._client(), "grant_type": "refresh_token", "refresh_token": credential.refresh}
-        answer = await post(self._config.token_url, fields, self._config.token_format)
+        answer = await post(self._config.token_url, fields, self._config.token_format, proxy=self._proxy)
         return self._credential(answer, credential)
 
     async def _by_code(self, ui: LoginUI, authorize_url: str) -> dict[str, Any]:
@@ -71,7 +72,7 @@ class ConfiguredLogin:
             if config.token_format == "json"
             else {"code_verifier": verifier}
         )
-        return await post(config.token_url, {**self._client(), **fields}, config.token_format)
+        return await post(config.token_url, {**self._client(), **fields}, config.token_format, proxy=self._proxy)
 
     def _client(self) -> dict[str, str]:
         secret = {"client_secret": self._config.client_secret} if self._config.client_secret else {}

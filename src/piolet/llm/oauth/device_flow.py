@@ -16,10 +16,10 @@ SLOW_DOWN = 5.0
 
 
 async def device_login(
-    ui: LoginUI, device_url: str, token_url: str, fields: dict[str, str], scope: str
+    ui: LoginUI, device_url: str, token_url: str, fields: dict[str, str], scope: str, proxy: str | None = None
 ) -> dict[str, Any]:
     """Return the token server's answer once the user has agreed. `fields`: client id and what else each request has."""
-    asked = await post(device_url, {**fields, "scope": scope} if scope else fields)
+    asked = await post(device_url, {**fields, "scope": scope} if scope else fields, proxy=proxy)
     try:
         code, user_code = str(asked["device_code"]), str(asked["user_code"])
         page = str(asked.get("verification_uri_complete") or asked["verification_uri"])
@@ -30,7 +30,7 @@ async def device_login(
     ui.show_code(user_code, page)
     while time.monotonic() + interval < deadline:
         await asyncio.sleep(interval)
-        answer = await post(token_url, {**fields, "grant_type": GRANT, "device_code": code})
+        answer = await post(token_url, {**fields, "grant_type": GRANT, "device_code": code}, proxy=proxy)
         match answer.get("error"):
             case None:
                 return answer

@@ -21,7 +21,9 @@ def check_endpoint(url: str) -> None:
         raise LoginError(f"The login address {url!r} is not usable: it must begin with https://")
 
 
-async def post(url: str, fields: Mapping[str, str], form: Literal["form", "json"] = "form") -> dict[str, Any]:
+async def post(
+    url: str, fields: Mapping[str, str], form: Literal["form", "json"] = "form", *, proxy: str | None = None
+) -> dict[str, Any]:
     """Return the JSON object that the server answers, also for a failure (RFC 6749, section 5.2).
 
     `LoginError` if it cannot be reached or answers something else.
@@ -32,7 +34,7 @@ async def post(url: str, fields: Mapping[str, str], form: Literal["form", "json"
 
     check_endpoint(url)
     host = urlsplit(url).netloc.rpartition("@")[2]
-    pool = HttpPool()
+    pool = HttpPool(proxy)
     try:
         async with asyncio.timeout(TIMEOUT):
             client = await pool.client(url, os.environ)

@@ -20,8 +20,9 @@ class OpenRouterLogin:
 
     name = "OpenRouter"
 
-    def __init__(self, site: str = "https://openrouter.ai") -> None:
+    def __init__(self, site: str = "https://openrouter.ai", *, proxy: str | None = None) -> None:
         self._site = site
+        self._proxy = proxy
 
     async def login(self, ui: LoginUI) -> ApiKeyCredential:
         verifier, challenge = make_pkce()
@@ -32,7 +33,7 @@ class OpenRouterLogin:
 
         code, _ = await receive_code(ui, page, state=None, path=f"/{secrets.token_urlsafe(16)}")
         fields = {"code": code, "code_verifier": verifier, "code_challenge_method": "S256"}
-        answer = await post(f"{self._site}/api/v1/auth/keys", fields, "json")
+        answer = await post(f"{self._site}/api/v1/auth/keys", fields, "json", proxy=self._proxy)
         key = answer.get("key")
         if not isinstance(key, str) or not key:
             raise LoginError("OpenRouter gave no key: begin again")
