@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from piolet.harness.session.listing import SessionInfo
 
+_CONTROLS = re.compile("[\x7f-\x9f]")
 _SHORT_ID = 13  # characters of a UUID version 7 that tell its millisecond
 
 
@@ -301,7 +303,8 @@ def _print_result(arguments: Namespace, facts: dict[str, Any], text: str) -> int
 
 
 def _print_json(value: Any) -> None:
-    print(dumps(value))
+    """Print JSON in which no character can drive a terminal: C1 controls need no escape in JSON, but get one here."""
+    print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", dumps(value)))
 
 
 def _clean(text: str) -> str:

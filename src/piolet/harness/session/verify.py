@@ -49,13 +49,12 @@ class _File:
         self.entries: list[_Line] = []
         self.damaged: list[bytes] = []
         self.problems: list[Problem] = []
-        number = 0
-        for number, text, is_last in _numbered_lines(path):
-            self._sort(number, text, is_last)
-        if self.header is None:
-            self._report("no-header", min(number, 1), "the file does not begin with a session header")
+        for number, text, torn in _numbered_lines(path):
+            self._sort(number, text, torn)
         self._check_tree()
-        self.problems.sort(key=lambda problem: problem.line)
+        if self.header is None:
+            self._report("no-header", 1, "the file does not begin with a session header")
+        self.problems.sort(key=lambda problem: (problem.line, problem.kind != "no-header"))
 
     def _sort(self, number: int, text: bytes, torn: bool) -> None:
         if not text.strip():
@@ -97,7 +96,7 @@ class _File:
             elif parent is not None and not isinstance(parent, str):
                 self._report("missing-parent", line.number, "the parent is no id")
             parents.append(places.get(parent) if isinstance(parent, str) else None)
-            if is_known_type(line.value) and isinstance(read_entry(line.text, 0), OpaqueEntry):
+            if id and is_known_type(line.value) and isinstance(read_entry(line.text, 0), OpaqueEntry):
                 self._report("unreadable", line.number, f"an entry of type {line.value['type']!r} without its content")
         for cycle in find_cycles(parents):
             numbers = sorted(self.entries[place].number for place in cycle)
