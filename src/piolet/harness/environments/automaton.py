@@ -69,7 +69,7 @@ class _Expression:
         position = 0
         while (found := self._regex.search(text, position)) is not None:
             start = text.rfind("\n", 0, found.start()) + 1
-            if start == len(text) and start > 0:  # behind the last LF there is no line
+            if start == len(text):  # behind the last LF there is no line
                 return
             yield start
             end = text.find("\n", found.start())

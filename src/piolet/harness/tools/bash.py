@@ -99,11 +99,11 @@ def _result(outcome: ShellOutcome, timeout: float | None) -> ToolResult:
         if status.left_running:
             line += (
                 f". The shell exited with code {status.code} after {dumps(round(status.seconds))} seconds, "
-                "but background processes kept its output open until then"
+                "but background processes kept its output open until then."
             )
         raise ToolError(f"{text}\n\n{line}" if text else line)
-    structured: dict[str, Any] = {"output": outcome.output, "truncated": progress.truncation.truncated}
-    if progress.full_output_path is not None:
+    structured: dict[str, Any] = {"output": outcome.output, "truncated": outcome.is_output_cut}
+    if outcome.is_output_cut:
         structured["full_output_path"] = progress.full_output_path
     structured |= {"exit_code": status.code, "wall_time_seconds": round(outcome.seconds, 1)}
     text = text or "(no output)"

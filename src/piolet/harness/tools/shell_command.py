@@ -35,11 +35,12 @@ class ShellProgress(Struct, frozen=True):
 
 
 class ShellOutcome(Struct, frozen=True):
-    """How a command ended. `output` is up to 1 MiB of it, the middle left out beyond that; `seconds` is wall time."""
+    """How a command ended. `output` is up to 1 MiB of it, the middle cut out beyond that; `seconds` is wall time."""
 
     status: ExitStatus
     progress: ShellProgress
     output: str
+    is_output_cut: bool
     seconds: float
 
 
@@ -86,7 +87,8 @@ async def run_shell_command(
     finally:
         output.stop_timer()
     await output.finish()
-    return ShellOutcome(status, output.progress(), output.edges.text(), time.monotonic() - started)
+    edges, seconds = output.edges, time.monotonic() - started
+    return ShellOutcome(status, output.progress(), edges.text(), edges.is_cut, seconds)
 
 
 class _Output:
@@ -189,8 +191,12 @@ class _Edges:
         if len(self._tail) > 2 * _EDGE_BYTES:
             del self._tail[:-_EDGE_BYTES]
 
+    @property
+    def is_cut(self) -> bool:
+        return self._beyond > 0
+
     def text(self) -> str:
-        if not self._beyond:
+        if not self.is_cut:
             return self._head.decode()
         start = self._head[:_EDGE_BYTES].decode(errors="ignore")
         end = (self._head[_EDGE_BYTES:] + self._tail)[-_EDGE_BYTES:].decode(errors="ignore")
