@@ -4,7 +4,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from piolet.tui import spans
-from piolet.tui.spans import PLAIN, Line, Span, Style, clip, columns, line_text, line_width, pad, part, row, wrap
+from piolet.tui.spans import (
+    PLAIN,
+    Line,
+    Span,
+    Style,
+    clip,
+    columns,
+    line_text,
+    line_width,
+    overlay,
+    pad,
+    part,
+    row,
+    wrap,
+)
 
 RED, BOLD = Style(fg="error"), Style(bold=True)
 lines = st.lists(
@@ -63,3 +77,16 @@ def test_columns_keep_the_right_side_whole() -> None:
 
 def test_restyling_a_line_reaches_every_span() -> None:
     assert spans.over((Span("a", RED), Span("b")), BOLD) == (Span("a", Style("error", bold=True)), Span("b", BOLD))
+
+
+def test_an_overlay_takes_its_cells_and_leaves_the_others() -> None:
+    top = row("XY", RED)
+    assert overlay(row("abcdef"), 2, top, 8) == (Span("ab"), Span("XY", RED), Span("ef"), Span("  "))
+    assert line_text(overlay(row("a中b中c"), 2, top, 8)) == "a XY中c "
+
+
+@given(lines, st.integers(0, 6))
+def test_an_overlaid_line_keeps_its_width(line: Line, column: int) -> None:
+    result = overlay(clip(line, 12), column, row("XY"), 12)
+    assert line_width(result) == 12
+    assert "XY" in line_text(result)

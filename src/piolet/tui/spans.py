@@ -128,6 +128,20 @@ def clip(line: Line, limit: int, ellipsis: str = cells.ELLIPSIS) -> Line:
     return (*body, Span(mark, last)) if mark else body
 
 
+def overlay(line: Line, column: int, top: Line, limit: int) -> Line:
+    """Return `line`, filled up to `limit` cells, with `top` drawn over it from `column` on."""
+    line = pad(line, limit)
+    text = line_text(line)
+    end = column + line_width(top)
+    left = pad(part(line, 0, cells.fit(text, column)), column)
+    behind = cells.fit(text, end)
+    if cells.width(text[:behind]) < end:  # a wide character of which only the right half would be left
+        behind += len(cells.graphemes(text[behind : behind + 64])[0])
+    right = part(line, behind, len(text))
+    missing = limit - end - line_width(right)
+    return (*left, *top, *row(" " * missing), *right)
+
+
 def wrap(line: Sequence[Span], limit: int) -> list[Line]:
     """Break `line` into rows of at most `limit` cells, at words; the blanks at a break are dropped."""
     if len(line) == 1:

@@ -1,1 +1,1 @@
-"""Textual widgets over the pure part of ``tui``."""
+"""The pure parts on Textual: each widget draws what a part of `piolet.tui` gives, and hands it keys and the mouse."""

@@ -1,0 +1,39 @@
+"""The protocol of panels, and what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from piolet.tui.keys import Key
+from piolet.tui.spans import Line, Style, clip, row
+from piolet.tui.text import one_line, wrap
+
+TITLE, HINT, RULE = Style(bold=True), Style("muted"), Style("border")
+
+
+class Panel(Protocol):
+    """Something that is drawn in place of the editor and takes the keys meanwhile."""
+
+    def lines(self, width: int, height: int) -> Sequence[Line]:
+        """Return at most `height` lines of at most `width` cells."""
+
+    def handle(self, key: Key) -> bool:
+        """Take a key; return whether it meant something here."""
+
+    def paste(self, text: str) -> None:
+        """Take what was pasted."""
+
+
+def head_lines(title: str, hints: Sequence[str], width: int) -> list[Line]:
+    """Return a rule, the title and the hints of a panel."""
+    lines = [row("─" * width, RULE)]
+    if title:
+        lines += [clip(row(f"  {one_line(title)}", TITLE), width)]
+    return lines + [row(f" {text}", HINT) for hint in hints for text in wrap(hint, max(1, width - 1))]
+
+
+def fit_height(head: Sequence[Line], body: Sequence[Line], height: int) -> list[Line]:
+    """Return `head` over `body` in at most `height` lines; where there is no room for both, the body stays."""
+    room = max(0, height - len(body))
+    return [*head[:room], *body[: max(1, height)]]

@@ -1,0 +1,94 @@
+"""Reading the terminal: our own key decoder behind the toolkit's drivers.
+
+The toolkit's parser takes a terminal's replies for typed text and does not know modifyOtherKeys; here every byte goes
+through `piolet.tui.keys`. This module alone touches the insides of the drivers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+
+from textual import events, messages
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
+from textual.message import Message
+
+from piolet.tui.keys import Key, KeyDecoder, Paste, TerminalInput
+from piolet.tui.widgets.key_events import KeyEvent
+
+ESCAPE_SECONDS = 0.05  # after a lone ESC, until it is the Escape key
+_POLL_SECONDS = 0.1
+_CHUNK = 65536
+_MODIFY_OTHER_KEYS, _MODIFY_OTHER_KEYS_OFF = "\x1b[>4;2m", "\x1b[>4;0m"
+
+_mouse = re.compile(r"\x1b\[<-?\d+;-?\d+;-?\d+[Mm]\Z")
+_mode = re.compile(r"\x1b\[\?(\d+);(\d)\$y\Z")
+_resized = re.compile(r"\x1b\[48;(\d+)(?::\d+)*;(\d+)(?::\d+)*;(\d+)(?::\d+)*;(\d+)(?::\d+)*t\Z")
+
+
+class TerminalReport(Message):
+    """The terminal said something that is no key, no mouse and no focus: a colour, an attribute, a graphics reply."""
+
+    def __init__(self, sequence: str) -> None:
+        super().__init__()
+        self.sequence = sequence
+
+
+class TerminalGone(Message):
+    """The terminal does not answer any more: it was closed."""
+
+
+class TerminalDriver(LinuxDriver):
+    """The full-screen driver with our decoder."""
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self.write(_MODIFY_OTHER_KEYS)
+
+    def stop_application_mode(self) -> None:
+        self.write(_MODIFY_OTHER_KEYS_OFF)
+        super().stop_application_mode()
+
+    def run_input_thread(self) -> None:
+        """Read until the driver stops, or the terminal is gone."""
+        decoder, mouse = KeyDecoder(), XTermParser()
+        while not self.exit_event.is_set():
+            wait = ESCAPE_SECONDS if decoder.pending else _POLL_SECONDS
+            if select.select([self.fileno], [], [], wait)[0]:
+                try:
+                    data = os.read(self.fileno, _CHUNK)
+                except OSError:
+                    data = b""
+                if not data:
+                    self.send_message(TerminalGone())
+                    return
+                items = decoder.feed(data)
+            else:
+                items = decoder.flush()
+            for item in items:
+                if (message := to_message(item, mouse)) is not None:
+                    self.process_message(message)
+
+
+def to_message(item: TerminalInput, mouse: XTermParser) -> Message | None:
+    """Return the toolkit's message for what the decoder has read; `mouse` keeps where the pointer was."""
+    if isinstance(item, Key):
+        return KeyEvent(item)
+    if isinstance(item, Paste):
+        return events.Paste(item.text)
+    sequence = item.sequence
+    if sequence in ("\x1b[I", "\x1b[O"):
+        return events.AppFocus() if sequence == "\x1b[I" else events.AppBlur()
+    if _mouse.match(sequence):
+        return mouse.parse_mouse_code(sequence)
+    if match := _mode.match(sequence):
+        if match[1] == "2026" and match[2] in "123":
+            return messages.TerminalSupportsSynchronizedOutput()
+        return None  # in-band resize reports would bring pixels for the mouse; SIGWINCH is enough
+    if match := _resized.match(sequence):
+        height, width, pixel_height, pixel_width = map(int, match.groups())
+        return events.Resize(Size(width, height), Size(width, height), None, Size(pixel_width, pixel_height))
+    return TerminalReport(sequence)
