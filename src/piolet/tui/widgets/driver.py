@@ -38,7 +38,7 @@ class TerminalReport(Message):
 
 
 class TerminalGone(Message):
-    """The terminal does not answer any more: it was closed."""
+    """The terminal was closed. Nothing can be written to it any more, not even what a normal exit flushes."""
 
 
 class TerminalDriver(LinuxDriver):
