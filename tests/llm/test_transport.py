@@ -373,6 +373,33 @@ class TestHeaders:
         assert [message["content"] for message in body["messages"]] == ["pq", "ab 😀"]
 
 
+class TestCacheRetention:
+    @pytest.mark.parametrize(
+        ("told", "options", "sent"),
+        [
+            (None, {}, None),
+            ("long", {}, "24h"),
+            ("forever", {}, None),
+            ("long", {"cache_retention": "short"}, None),
+            (None, {"env": {"PI_CACHE_RETENTION": "long"}}, "24h"),
+        ],
+    )
+    async def test_the_environment_decides_when_no_caller_does(
+        self,
+        pool: HttpPool,
+        monkeypatch: pytest.MonkeyPatch,
+        told: str | None,
+        options: dict[str, Any],
+        sent: str | None,
+    ) -> None:
+        monkeypatch.delenv("PI_CACHE_RETENTION", raising=False)
+        if told:
+            monkeypatch.setenv("PI_CACHE_RETENTION", told)
+        with ScriptedServer([OK]) as server:
+            await final(server, pool, **options)
+            assert server.requests[0].body.get("prompt_cache_retention") == sent
+
+
 class TestBody:
     async def test_events_without_data_are_passed_over(self, pool: HttpPool) -> None:
         steps = [{"raw": "data:\n\n"}, {"delta": {"content": "x"}}, {"raw": "data: \n\nevent: ping\ndata:\n\n"}]

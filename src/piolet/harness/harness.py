@@ -119,6 +119,7 @@ class AgentHarness:
                 stream=self._open_stream,
                 convert_to_llm=convert_to_llm,
                 reasoning=level,
+                options=self.options,
                 transform_context=self.bridge.transform_context,
                 finalize_message=self._finalize,
                 before_tool_call=self.bridge.before_tool_call,

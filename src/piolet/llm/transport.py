@@ -14,6 +14,8 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from piolet._version import __version__
 from piolet.base.abort import Aborted, abortable, sleep
 from piolet.base.json import encode, loads
@@ -21,7 +23,7 @@ from piolet.llm.builder import MessageBuilder
 from piolet.llm.errors import LlmError, ProviderError, RequestError, hide_secrets, http_error_text, network_error
 from piolet.llm.events import AssistantEvent, StartEvent
 from piolet.llm.messages import AssistantMessage
-from piolet.llm.model import Context, Model, StreamOptions
+from piolet.llm.model import CacheRetention, Context, Model, StreamOptions
 from piolet.llm.pool import CONNECT_SECONDS, IDLE_SECONDS, HttpPool
 from piolet.llm.protocols import WireProtocol, WireRequest, protocol_for
 from piolet.llm.retry import may_retry_status, request_delay_ms, retry_after_ms
@@ -56,6 +58,8 @@ class _Exchange:
         self._model = model
         self._context = context
         self._options = options
+        if options.cache_retention is None:
+            self._options = replace(options, cache_retention=_cache_retention(options.env))
         self._pool = pool
         self._builder = MessageBuilder(model, options)
         self._secrets: set[str] = {options.api_key or ""}
@@ -248,6 +252,12 @@ class _Exchange:
 
     async def _abortable(self, work: Awaitable[T]) -> T:
         return await abortable(work, self._options.signal)
+
+
+def _cache_retention(env: Mapping[str, str]) -> CacheRetention:
+    """Return how long prompts are cached when no caller says it: ``PI_CACHE_RETENTION``, else short."""
+    told = env.get("PI_CACHE_RETENTION") or os.environ.get("PI_CACHE_RETENTION")
+    return "long" if told == "long" else "none" if told == "none" else "short"
 
 
 def parse_record(data: str) -> Any:
