@@ -83,14 +83,16 @@ class _Reader:
             thread.start()
 
     def _read_out(self, pipe: Any) -> None:
-        for line in pipe:
-            self._out.append(line)
-            self._records.put(_parsed(line))
+        with pipe:
+            for line in pipe:
+                self._out.append(line)
+                self._records.put(_parsed(line))
         self._records.put(None)
 
     def _read_err(self, pipe: Any) -> None:
-        for line in pipe:
-            self._err.append(line)
+        with pipe:
+            for line in pipe:
+                self._err.append(line)
 
     def wait(self, pattern: Mapping[str, Any]) -> Any:
         """Return the next record that holds `pattern`."""
