@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import functools
 import os
 import shutil
 import stat as stat_bits
 import sys
 import tempfile
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, ParamSpec, TypeVar
 
 from piolet.base.abort import AbortSignal
 from piolet.harness.environments.base import (
@@ -28,7 +30,11 @@ from piolet.harness.environments.base import (
     Snapshot,
 )
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+#: Reads of at most so many bytes are done one after another, in the order in which they were asked for.
+_SMALL_READ: Final = 4 * 1024 * 1024
 
 #: What every child process is told about its parent.
 CHILD_VARIABLES: Final = {"PI_CODING_AGENT": "true", "AI_AGENT": "piolet"}
@@ -67,17 +73,19 @@ class LocalEnvironment:
         return _absolute(os.path.join(base, *parts))
 
     async def canonical(self, path: str) -> str:
-        return await asyncio.to_thread(_canonical, path)
+        return await _in_turn(_canonical, path)
 
     # ----------------------------------------------------------------------------------------------------- files
 
     async def stat(self, path: str, *, follow: bool = True) -> FileInfo | None:
-        return await asyncio.to_thread(_stat, path, follow)
+        return await _in_turn(_stat, path, follow)
 
     async def list_directory(self, path: str) -> list[DirectoryEntry]:
         return await asyncio.to_thread(_list_directory, path)
 
     async def read_bytes(self, path: str, *, offset: int = 0, limit: int | None = None) -> bytes:
+        if limit is not None and limit <= _SMALL_READ:
+            return await _in_turn(_read, path, offset, limit)
         return await asyncio.to_thread(_read, path, offset, limit)
 
     async def write_bytes(self, path: str, data: bytes) -> None:
@@ -180,6 +188,20 @@ class LocalEnvironment:
         if folders:
             variables["PATH"] = os.pathsep.join(folders)
         return variables | CHILD_VARIABLES
+
+
+_worker: ThreadPoolExecutor | None = None
+
+
+async def _in_turn(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do a short piece of work on files, off the event loop, all such pieces of the process in their order.
+
+    So calls that begin together end in the order in which they began, as far as they do the same.
+    """
+    global _worker
+    if _worker is None:
+        _worker = ThreadPoolExecutor(1, "piolet-files")
+    return await asyncio.get_running_loop().run_in_executor(_worker, functools.partial(work, *args, **kwargs))
 
 
 class _Files:
