@@ -11,13 +11,15 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from piolet.agent.queues import QueueMode
+from piolet.app.commands import Commands
+from piolet.app.hook_points import INPUT, Behavior, InputEvent, Source
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.services import Services
 from piolet.app.settings import Settings
 from piolet.app.user_shell import UserShell
 from piolet.base.ids import now_ms
 from piolet.harness.drive import RunResult
-from piolet.harness.errors import HarnessBusy, UnknownTarget
+from piolet.harness.errors import Cancelled, HarnessError, UnknownTarget
 from piolet.harness.events import CompactionResult, SessionInfoChanged
 from piolet.harness.harness import AgentHarness
 from piolet.harness.messages import BashExecutionMessage
@@ -32,12 +34,15 @@ from piolet.llm.patterns import ScopedModel
 from piolet.llm.provider_table import BUILTIN_PROVIDERS
 from piolet.llm.thinking import supported_levels
 
-Behavior: TypeAlias = Literal["steer", "follow_up"]
 Disposition: TypeAlias = Literal["started", "queued", "handled"]
 
 #: Stands where no model is selected.
 NO_MODEL = Model("", "", "", "", "", False, ["text"], ModelCost(), 0, 0)
 
+NO_MODEL_SELECTED = (
+    "No model selected. Choose one with --model PROVIDER/ID (piolet --list-models lists them), or log in: "
+    "piolet auth login PROVIDER"
+)
 BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
 
 
@@ -48,7 +53,9 @@ class AgentSession:
         self.services = services
         self.harness = harness
         self.scope = scope
-        self._shell = UserShell(services)
+        self.commands = Commands(lambda: self.services.resources)
+        self._shell = UserShell(lambda: self.services)
+        self._starting: asyncio.Future[None] | None = None
         self._sending: asyncio.Task[RunResult] | None = None
 
     # ---- what it is
@@ -77,7 +84,7 @@ class AgentSession:
 
     @property
     def is_streaming(self) -> bool:
-        return self.harness.operation == "a run"
+        return self._starting is not None or self.harness.operation == "a run"
 
     @property
     def pending_messages(self) -> int:
@@ -106,47 +113,63 @@ class AgentSession:
         prompt: UserPrompt | str,
         *,
         behavior: Behavior | None = None,
+        source: Source = "interactive",
         on_accepted: Callable[[Disposition], Awaitable[None]] | None = None,
     ) -> RunResult | None:
         """Send a prompt as typed. Return what the run gave, or None if none was started for it.
 
-        While a run is under way `behavior` says how to queue it. `on_accepted` is awaited once, before the first event
-        of the run. Raises `PromptRejected`.
+        A command of an extension runs at once. While a run is under way `behavior` says how to queue the prompt; one
+        that comes during a compaction is sent after it. `on_accepted` is awaited once, before the first event of the
+        run. Raises `PromptRejected`.
         """
-        if isinstance(prompt, str):
-            prompt = UserPrompt(prompt)
-        if self.is_streaming or self.harness.is_compacting:
-            if behavior is None and self.harness.is_compacting:
-                behavior = "follow_up"
-            if behavior is None:
-                raise PromptRejected(BUSY)
-            disposition = await self.queue(prompt, behavior)
-            if on_accepted:
-                await on_accepted(disposition)
+        prompt = UserPrompt(prompt) if isinstance(prompt, str) else prompt
+        ready = None if await self._run_command(prompt.text) else await self._prepare(prompt, source, behavior)
+        if ready is None:
+            await _tell(on_accepted, "handled")
             return None
+        if self.is_streaming or self.harness.is_compacting:
+            if behavior is None and not self.harness.is_compacting:
+                raise PromptRejected(BUSY)
+            await self._enqueue(ready, behavior or "follow_up")
+            await _tell(on_accepted, "queued")
+            return None
+        self.check_idle("send a prompt")
         self._check_model()
-        if on_accepted:
-            await on_accepted("started")
-        try:
-            return await self.harness.prompt(self._message(prompt))
-        except HarnessBusy as error:
-            raise PromptRejected(str(error)) from None
+        return await self._run(_message(ready), on_accepted)
+
+    async def queue(self, prompt: UserPrompt, behavior: Behavior, source: Source = "interactive") -> Disposition:
+        """Put a prompt into the steering or the follow-up queue. Raises `PromptRejected`."""
+        if self.commands.find(prompt.text) is not None:
+            name = prompt.text.split(maxsplit=1)[0]
+            raise PromptRejected(f'Extension command "{name}" cannot be queued. Send it as a prompt.')
+        ready = await self._prepare(prompt, source, behavior)
+        if ready is None:
+            return "handled"
+        await self._enqueue(ready, behavior)
+        return "queued"
+
+    async def abort(self) -> None:
+        """Stop what is under way and return when it has settled. Queued messages stay queued."""
+        if self._starting is not None:  # a prompt has been accepted, its run begins in the next moment
+            await asyncio.wait([self._starting])
+        await self.harness.abort()
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
-        """Compact now. Prompts that came meanwhile are sent afterwards. Raises as the harness does."""
-        if self.model is None:
-            raise PromptRejected("No model selected: nothing can write the summary")
-        try:
-            return await self.harness.compact(instructions)
-        finally:
-            if self.pending_messages and self.harness.operation is None:
-                self._sending = asyncio.create_task(self.harness.continue_())
+        """Compact now. Prompts that came meanwhile are sent afterwards, unless it was cancelled.
 
-    async def queue(self, prompt: UserPrompt, behavior: Behavior) -> Disposition:
-        """Put a prompt into the steering or the follow-up queue."""
-        message = self._message(prompt)
-        await (self.harness.steer(message) if behavior == "steer" else self.harness.follow_up(message))
-        return "queued"
+        Raises `PromptRejected` without a model, else as the harness does.
+        """
+        if self.model is None:
+            raise PromptRejected(NO_MODEL_SELECTED)
+        try:
+            result = await self.harness.compact(instructions)
+        except Cancelled:
+            raise
+        except HarnessError:
+            self._send_queued()
+            raise
+        self._send_queued()
+        return result
 
     async def clear_queue(self) -> tuple[list[str], list[str]]:
         """Empty both queues and return the texts that were in them."""
@@ -166,13 +189,81 @@ class AgentSession:
             self.harness.agent.follow_ups.mode = mode
             self.services.files.set(Settings.follow_up_mode, mode)
 
-    def _message(self, prompt: UserPrompt) -> BaseMessage:
-        return UserMessage([TextContent(prompt.text), *prompt.images], now_ms())
+    def check_idle(self, wanted: str) -> None:
+        """Raise `PromptRejected` if something is under way that `wanted` would disturb."""
+        operation = "a run" if self.is_streaming else self.harness.operation
+        if operation is not None:
+            raise PromptRejected(f"Cannot {wanted} while {operation} is under way")
+
+    async def _run_command(self, text: str) -> bool:
+        """Run the command of an extension that `text` calls, if it calls one; return whether it does."""
+        found = self.commands.find(text)
+        if found is None:
+            return False
+        extension, rest = found
+        await self.harness.hooks.tell(f"command:{extension.command.name}", lambda _: extension.run(rest), text, None)
+        return True
+
+    async def _prepare(self, prompt: UserPrompt, source: Source, behavior: Behavior | None) -> UserPrompt | None:
+        """Ask the input handlers, then expand skills and templates; None if a handler took the prompt."""
+        hooks = self.harness.hooks
+        if hooks.wanted(INPUT):
+            event = InputEvent(prompt.text, prompt.images, source, behavior if self.is_streaming else None)
+            event = await hooks.run(INPUT, event)
+            if event.handled:
+                return None
+            prompt = UserPrompt(event.text, event.images)
+        if not prompt.text.startswith("/"):
+            return prompt
+        try:
+            return UserPrompt(self.services.resources.expand(prompt.text), prompt.images)
+        except OSError as error:
+            raise PromptRejected(f"{error.filename} cannot be read: {error.strerror}") from None
+
+    async def _enqueue(self, prompt: UserPrompt, behavior: Behavior) -> None:
+        message = _message(prompt)
+        await (self.harness.steer(message) if behavior == "steer" else self.harness.follow_up(message))
+
+    async def _run(
+        self, message: BaseMessage, on_accepted: Callable[[Disposition], Awaitable[None]] | None
+    ) -> RunResult:
+        """Start a run and tell that the prompt was accepted; nothing else can start in between."""
+        starting = self._starting = asyncio.get_running_loop().create_future()
+
+        def begun() -> None:
+            if self._starting is starting:
+                self._starting = None
+            if not starting.done():
+                starting.set_result(None)
+
+        async def work() -> RunResult:
+            begun()  # from here on the harness itself is busy: nothing is awaited in between
+            return await self.harness.prompt(message)
+
+        def ended(run: asyncio.Task[RunResult]) -> None:
+            begun()
+            _take_exception(run)
+
+        run = asyncio.create_task(work())
+        run.add_done_callback(ended)
+        try:
+            await _tell(on_accepted, "started")
+            return await run
+        except HarnessError as error:
+            raise PromptRejected(str(error)) from None
+        finally:
+            run.cancel()
+
+    def _send_queued(self) -> None:
+        """Start a run for the messages that came during a compaction."""
+        if self.pending_messages and self.harness.operation is None:
+            self._sending = asyncio.create_task(self.harness.continue_())
+            self._sending.add_done_callback(_take_exception)
 
     def _check_model(self) -> None:
         model = self.model
         if model is None:
-            raise PromptRejected("No model selected. Choose one with --model PROVIDER/ID, or log in: piolet auth login")
+            raise PromptRejected(NO_MODEL_SELECTED)
         if not self.services.models.has_configured_auth(model):
             builtin = BUILTIN_PROVIDERS.get(model.provider)
             raise PromptRejected(str(MissingCredentials(model.provider, builtin.key_env if builtin else ())))
@@ -214,17 +305,19 @@ class AgentSession:
     def auto_retry(self) -> bool:
         return self.harness.retry.enabled
 
-    @auto_retry.setter
-    def auto_retry(self, enabled: bool) -> None:
+    def set_auto_retry(self, enabled: bool) -> None:
+        """Retry failed requests by itself or not; saved in the user's settings. Raises `SettingsError`."""
         self.harness.retry = replace(self.harness.retry, enabled=enabled)
+        self.services.files.write(("retry", "enabled"), enabled)
 
     @property
     def auto_compaction(self) -> bool:
         return self.harness.auto_compaction
 
-    @auto_compaction.setter
-    def auto_compaction(self, enabled: bool) -> None:
+    def set_auto_compaction(self, enabled: bool) -> None:
+        """Compact by itself or not; saved in the user's settings. Raises `SettingsError`."""
         self.harness.compaction = self.harness.compaction.with_enabled(enabled)
+        self.services.files.write(("compaction", "enabled"), enabled)
 
     # ---- the user's own commands
 
@@ -261,24 +354,16 @@ class AgentSession:
         await self.harness.close()
 
 
-def tool_names(available: Sequence[str], services: Services) -> list[str]:
-    """Return the names of the tools to offer at the start, by the command line and the settings."""
-    from fnmatch import fnmatchcase
+def _message(prompt: UserPrompt) -> BaseMessage:
+    return UserMessage([TextContent(prompt.text), *prompt.images], now_ms())
 
-    selection, defaults = services.options.tools, services.settings.default_tools
-    if selection.none:
-        names: list[str] = []
-    elif selection.only is None:
-        names = [name for name in available if name in defaults] if selection.builtin else []
-    elif all(item[0] in "+-" for item in selection.only) and selection.only:
-        removed = {item[1:] for item in selection.only if item[0] == "-"}
-        added = [item[1:] for item in selection.only if item[0] == "+"]
-        names = [name for name in [*defaults, *added] if name not in removed]
-    else:
-        names = [name for pattern in selection.only for name in available if fnmatchcase(name, pattern)]
-    excluded = selection.exclude
-    return [
-        name
-        for name in dict.fromkeys(names)
-        if name in available and not any(fnmatchcase(name, pattern) for pattern in excluded)
-    ]
+
+async def _tell(on_accepted: Callable[[Disposition], Awaitable[None]] | None, disposition: Disposition) -> None:
+    if on_accepted is not None:
+        await on_accepted(disposition)
+
+
+def _take_exception(task: asyncio.Task[RunResult]) -> None:
+    """What a run raises is for whoever waits for it; if nobody does any more, it is for nobody."""
+    if not task.cancelled():
+        task.exception()

@@ -36,8 +36,7 @@ def choose_start(options: RuntimeOptions, settings: Settings, models: Models, co
     """
     choice = _asked_for(options, models)
     warnings = [choice.warning.text] if choice.warning else []
-    patterns = options.models if options.models is not None else settings.enabled_models
-    scope = resolve_scope(patterns, models.get_available()) if patterns else Scope([], [])
+    scope = choose_scope(options, settings, models)
     warnings += [warning.text for warning in scope.warnings]
     model, level = choice.model, choice.thinking
     fresh = not any(entry.type == "message" for entry in context.entries)
@@ -64,6 +63,12 @@ def choose_start(options: RuntimeOptions, settings: Settings, models: Models, co
         or "medium"
     )
     return Start(model, thinking, scope.models, warnings)
+
+
+def choose_scope(options: RuntimeOptions, settings: Settings, models: Models) -> Scope:
+    """Return the models to cycle through, by the command line or the settings; none means all."""
+    patterns = options.models if options.models is not None else settings.enabled_models
+    return resolve_scope(patterns, models.get_available()) if patterns else Scope([], [])
 
 
 def _asked_for(options: RuntimeOptions, models: Models) -> Choice:

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 from piolet.llm.messages import ThinkingLevel
+from piolet.llm.model import CacheRetention
 
 
 class NewSession(Struct, frozen=True):
@@ -66,10 +67,16 @@ class ResourceSelection(Struct, frozen=True):
 
 
 class RuntimeOptions(Struct, frozen=True):
-    """`trust`: the answer about the project's files, None to decide by the stored answer. `mode`: who draws."""
+    """What a Runtime is made of.
+
+    `session_dir`: where sessions are kept, before what the settings say. `trust`: the answer about the project's files;
+    None: the stored answer, or asking. `mode`: who draws. `home`: the user's home folder, by default that of the
+    process.
+    """
 
     cwd: Path
     agent_dir: Path
+    home: Path = field(default_factory=Path.home)
     mode: Literal["interactive", "print", "json", "rpc", "sdk"] = "sdk"
     session: SessionChoice = field(default_factory=NewSession)
     session_dir: str | None = None
@@ -87,6 +94,7 @@ class RuntimeOptions(Struct, frozen=True):
     prompt_templates: ResourceSelection = field(default_factory=ResourceSelection)
     themes: ResourceSelection = field(default_factory=ResourceSelection)
     context_files: bool = True
+    cache_retention: CacheRetention | None = None
     trust: bool | None = None
     offline: bool = False
     verbose: bool = False

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from piolet.app.documentation import documentation_folder
 from piolet.app.options import RuntimeOptions
+from piolet.app.resources.loader import Resources, load_resources
+from piolet.app.resources.system_files import SystemTexts, system_texts
 from piolet.app.settings import Settings
 from piolet.app.settings_files import SettingsFiles
+from piolet.app.trust import Ask, ProjectTrust, TrustOption, untrusted_notice
 from piolet.harness.environments.base import Environment
 from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.prompt.context_files import ContextFileFinder
@@ -18,9 +25,17 @@ from piolet.harness.prompt.parts import PromptParts
 from piolet.harness.session.places import SessionPlace
 from piolet.llm.models import Models
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-class Services(Struct, frozen=True):
-    """`cwd` is on this machine; the environment has its own. `notices`: what the user should be told at the start."""
+    from piolet.app.keybindings import Keybindings
+
+
+class Services(Struct, frozen=True, dict=True):
+    """`cwd` is on this machine; the environment has its own. `notices`: what the user should be told at the start.
+
+    `files`, `models` and `environment` have a life and stay over a reload; the rest is as it was read.
+    """
 
     options: RuntimeOptions
     cwd: Path
@@ -28,6 +43,8 @@ class Services(Struct, frozen=True):
     files: SettingsFiles
     models: Models
     environment: Environment
+    resources: Resources
+    texts: SystemTexts
     notices: list[str] = field(default_factory=list)
 
     def tell_once(self, notice: str) -> None:
@@ -42,52 +59,104 @@ class Services(Struct, frozen=True):
     @property
     def sessions(self) -> SessionPlace:
         """Where sessions of the folder are kept."""
-        chosen = self.options.session_dir or os.environ.get("PI_CODING_AGENT_SESSION_DIR") or self.settings.session_dir
-        return SessionPlace.of(str(self.cwd), str(self.options.agent_dir), chosen)
+        return place_of_sessions(self.options, self.cwd, self.settings)
+
+    @cached_property
+    def keybindings(self) -> Keybindings:
+        """The user's key bindings; read when a screen asks for them."""
+        from piolet.app.keybindings import load_keybindings
+
+        return load_keybindings(self.options.agent_dir)
 
     def prompt_parts(self) -> PromptParts:
-        """The system prompt of this folder: built-in text or a replacement, additions, context files."""
-        options = self.options
-        finder = ContextFileFinder(self.environment, self.environment.cwd, str(options.agent_dir))
+        """The system prompt of this folder: built-in text or a replacement, additions, context files, skills."""
+        finder = ContextFileFinder(self.environment, self.environment.cwd, str(self.options.agent_dir))
         return PromptParts(
-            base=None if options.system_prompt is None else text_or_file(options.system_prompt, self.cwd),
-            append=[text_or_file(text, self.cwd) for text in options.append_system_prompt or ()],
-            context_files=finder if options.context_files else None,
+            base=self.texts.prompt,
+            append=self.texts.append,
+            context_files=finder if self.options.context_files else None,
+            skills=self.resources.skills,
+            docs_path=documentation_folder("docs"),
+            examples_path=documentation_folder("examples"),
         )
 
 
-def load_services(options: RuntimeOptions) -> Services:
-    """Read everything that sessions in the folder of `options` need."""
-    cwd, trusted = options.cwd, bool(options.trust)
-    files = SettingsFiles(options.agent_dir, cwd, project_trusted=trusted)
-    models = Models.open(options.agent_dir, proxy=files.settings.http_proxy)
-    notices = [problem.message for problem in files.problems]
+async def load_services(
+    options: RuntimeOptions,
+    cwd: Path,
+    trust: ProjectTrust,
+    *,
+    ask: Ask | None = None,
+    previous: Services | None = None,
+) -> Services:
+    """Read everything that sessions in `cwd` need; nothing of the project before the decision about it.
+
+    Without `ask` an open question means no, and a notice says so. `previous`: whose parts go on living. Raises
+    `TrustError`, `SettingsError`.
+    """
+    notices: list[str] = []
+
+    async def ask_nobody(folder: str, choices: Sequence[TrustOption]) -> TrustOption | None:
+        notices.append(untrusted_notice(cwd))
+        return None
+
+    kept = previous if previous is not None and previous.cwd == cwd else None
+    files = kept.files if kept else SettingsFiles(options.agent_dir, cwd, project_trusted=False)
+    trusted = await trust.decide(cwd, default=files.settings.default_project_trust, ask=ask or ask_nobody)
+    if kept or trusted:
+        files.project_trusted = trusted
+        files.reload()
+    models = previous.models if previous else open_models(options, files.settings)
+    models.reload()
+    notices += [problem.message for problem in files.problems]
     if models.error:
         notices.append(models.error)
-    _add_demo(models, options)
-    return Services(options, cwd, trusted, files, models, LocalEnvironment(str(cwd)), notices)
+    resources = load_resources(replace(options, cwd=cwd), files.settings, trusted=trusted, home=options.home)
+    texts = system_texts(
+        cwd,
+        options.agent_dir,
+        trusted=trusted,
+        prompt=options.system_prompt,
+        append=options.append_system_prompt,
+    )
+    environment = kept.environment if kept else LocalEnvironment(str(cwd))
+    return Services(options, cwd, trusted, files, models, environment, resources, texts, notices)
 
 
-def _add_demo(models: Models, options: RuntimeOptions) -> None:
-    """Add the provider ``demo`` when it is asked for by name: it must never be chosen silently."""
+def open_models(options: RuntimeOptions, settings: Settings) -> Models:
+    """Return the models of the agent folder.
+
+    The provider ``demo`` is there only when it is asked for by name: it must never be chosen silently.
+    """
+    models = Models.open(options.agent_dir, proxy=settings.http_proxy)
     if "demo" in (options.provider, (options.model or "").partition("/")[0]):
         from piolet.llm import demo
 
         models.register_provider("demo", models=[demo.MODEL], stream=demo.stream)
+    return models
 
 
-def text_or_file(value: str, cwd: Path) -> str:
-    """Return the text of the file that `value` names, or `value` itself if there is no such file."""
-    path = cwd / Path(value).expanduser()
-    try:
-        if path.is_file():
-            return path.read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):
-        pass  # too long for a name, or not readable: it is the text
-    return value
+def project_trust(options: RuntimeOptions) -> ProjectTrust:
+    """Return who decides about projects."""
+    return ProjectTrust(options.agent_dir, options.home, flag=options.trust)
+
+
+def early_place(options: RuntimeOptions) -> SessionPlace:
+    """Return where the sessions of the folder are kept as far as that shows before anybody is asked about trust.
+
+    A repository must not choose where a conversation is written: its settings count only if it is trusted already.
+    Raises `TrustError`.
+    """
+    trusted = project_trust(options).already_trusted(options.cwd)
+    settings = SettingsFiles(options.agent_dir, options.cwd, project_trusted=trusted).settings
+    return place_of_sessions(options, options.cwd, settings)
+
+
+def place_of_sessions(options: RuntimeOptions, cwd: Path, settings: Settings) -> SessionPlace:
+    return SessionPlace.of(str(cwd), str(options.agent_dir), options.session_dir or settings.session_dir)
 
 
 def agent_dir(environ: Mapping[str, str]) -> Path:
     """Return the agent folder: ``PI_CODING_AGENT_DIR``, else ``~/.pi/agent``."""
     chosen = environ.get("PI_CODING_AGENT_DIR")
-    return Path(chosen).expanduser().absolute() if chosen else Path.home() / ".pi" / "agent"
+    return Path(os.path.abspath(Path(chosen).expanduser())) if chosen else Path.home() / ".pi" / "agent"

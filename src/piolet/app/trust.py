@@ -138,6 +138,10 @@ class ProjectTrust:
             self._decided[folder] = await self._decide(folder, default, hooks, ask)
         return self._decided[folder]
 
+    def already_trusted(self, cwd: Path) -> bool:
+        """Return whether a flag or a saved decision says yes, without asking anybody. Raises `TrustError`."""
+        return self._flag if self._flag is not None else self.store.nearest(_real(cwd)) is True
+
     async def _decide(self, folder: str, default: DefaultProjectTrust, hooks: Hooks | None, ask: Ask | None) -> bool:
         if self._flag is not None:
             return self._flag

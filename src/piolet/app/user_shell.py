@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 from piolet.app.prompt import PromptRejected
@@ -17,7 +16,7 @@ from piolet.harness.tools.shell_command import run_shell_command
 class UserShell:
     """Runs at most one command at a time."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Callable[[], Services]) -> None:
         self._services = services
         self._controller: AbortController | None = None
 
@@ -28,24 +27,20 @@ class UserShell:
         if self._controller is not None:
             raise PromptRejected("A command is already running; wait for its end or abort it")
         self._controller = controller = AbortController()
-        pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        telling = asyncio.create_task(_tell(pieces, on_output)) if on_output else None
-        prefix = self._services.settings.shell_command_prefix
+        services = self._services()
+        prefix = services.settings.shell_command_prefix
         try:
             outcome = await run_shell_command(
-                self._services.environment,
+                services.environment,
                 f"{prefix}\n{command}" if prefix else command,
-                shell_path=self._services.settings.shell_path,
+                shell_path=services.settings.shell_path,
                 signal=controller.signal,
-                on_text=pieces.put_nowait,
+                on_text=on_output,
             )
         except ToolError as error:
             raise PromptRejected(str(error)) from None
         finally:
             self._controller = None
-            pieces.put_nowait(None)
-            if telling:
-                await telling
         status, truncation = outcome.status, outcome.progress.truncation
         return BashExecutionMessage(
             command=command,
@@ -62,8 +57,3 @@ class UserShell:
         """Kill the command that is running, if any."""
         if self._controller is not None:
             self._controller.abort()
-
-
-async def _tell(pieces: asyncio.Queue[str | None], on_output: Callable[[str], Awaitable[None]]) -> None:
-    while (piece := await pieces.get()) is not None:
-        await on_output(piece)

@@ -21,6 +21,7 @@ from piolet.agent.events import (
     TurnStart,
 )
 from piolet.agent.tools import ToolResult
+from piolet.app.commands import Command
 from piolet.base.json import encode
 from piolet.harness.events import (
     AgentSettled,
@@ -182,6 +183,16 @@ def session_stats(stats: SessionStats) -> dict[str, Any]:
             "percent": stats.context.percent,
         }
     return {key: value for key, value in record.items() if value is not _GONE}
+
+
+def command_record(command: Command) -> dict[str, Any]:
+    """Return a command as its record."""
+    info = command.info
+    source = {"path": info.path, "source": info.source, "scope": info.scope, "origin": info.origin}
+    if info.base_dir is not None:
+        source["baseDir"] = info.base_dir
+    described = {"description": command.description} if command.description else {}
+    return {"name": command.name, **described, "source": command.source, "sourceInfo": source}
 
 
 def tree_nodes(session: Session) -> msgspec.Raw:

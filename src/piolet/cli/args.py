@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from piolet.cli.suggestions import did_you_mean
+
 Kind: TypeAlias = Literal["flag", "value", "list", "items", "maybe", "print"]
 
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -76,6 +78,7 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 _BY_NAME = {name: option for option in OPTIONS for name in option.names}
+OPTION_NAMES = tuple(_BY_NAME)
 
 
 class Arguments(Struct):
@@ -146,7 +149,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         if word.startswith("--"):
             _unknown(parsed, word, rest)
         elif word.startswith("-") and len(word) > 1:
-            parsed.errors.append(f"Unknown option: {word}")
+            parsed.errors.append(f"Unknown option: {word}{did_you_mean(word, OPTION_NAMES)}")
         else:
             _positional(parsed, word)
     _judge(parsed)
@@ -216,6 +219,8 @@ def _judge(parsed: Arguments) -> None:
             errors.append("--name needs a name that is not empty")
     if parsed.provider is not None and parsed.model is None:
         errors.append("--provider needs --model: piolet --provider NAME --model PATTERN")
+    if parsed.api_key is not None and parsed.model is None and parsed.models is None:
+        errors.append("--api-key needs a model to be used with: --model PATTERN or --models A,B")
     if parsed.mode == "rpc" and parsed.files:
         errors.append("@file arguments are not supported in RPC mode")
     if parsed.approve and parsed.no_approve:

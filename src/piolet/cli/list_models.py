@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from piolet.app.options import RuntimeOptions
-from piolet.app.services import load_services
+from piolet.app.services import open_models
+from piolet.app.settings_files import SettingsFiles
+from piolet.cli.say import warn
 from piolet.llm.model import Model
 
 HEADER = ("provider", "model", "context", "max-out", "thinking", "images")
@@ -14,10 +15,10 @@ HEADER = ("provider", "model", "context", "max-out", "thinking", "images")
 
 def list_models(options: RuntimeOptions, search: str) -> int:
     """Print the models whose provider and id hold the words of `search`; return the exit code."""
-    services = load_services(options)
-    for notice in services.notices:
-        print(f"Warning: {notice}", file=sys.stderr)
-    available = services.models.get_available()
+    models = open_models(options, SettingsFiles(options.agent_dir, options.cwd, project_trusted=False).settings)
+    if models.error:
+        warn(models.error)
+    available = models.get_available()
     if not available:
         print("No models available. Set a provider's API key, or run: piolet auth login")
         return 0

@@ -48,13 +48,14 @@ def _run(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         return _command(words)
     from piolet.cli.args import parse_arguments
+    from piolet.cli.say import complain, warn
 
     arguments = parse_arguments(words)
     for warning in arguments.warnings:
-        print(f"Warning: {warning}", file=sys.stderr)
+        warn(warning)
+    for error in arguments.errors:
+        complain(error)
     if arguments.errors:
-        for error in arguments.errors:
-            print(f"Error: {error}", file=sys.stderr)
         return 1
     if arguments.version:
         return _version()

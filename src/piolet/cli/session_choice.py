@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
 
 from piolet.app.options import (
@@ -15,37 +16,98 @@ from piolet.app.options import (
     SessionChoice,
 )
 from piolet.cli.args import Arguments
+from piolet.cli.say import one_line, warn
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.naming import session_id
-from piolet.harness.session.places import SessionPlace
+from piolet.harness.session.places import Found, SessionPlace
+
+#: Sessions that a list without a full screen shows.
+LISTED = 20
+
+
+class Refused(Exception):
+    """The user was asked and said no."""
 
 
 def choose_session(arguments: Arguments, place: SessionPlace) -> SessionChoice:
-    """Return the session to open. Raises `SessionError` when nothing fits."""
+    """Return the session to open. Raises `SessionError` when nothing fits, `Refused`."""
     chosen_id = session_id(arguments.session_id) if arguments.session_id is not None else None
     if arguments.no_session:
         return NewSession(chosen_id, in_memory=True)
     if arguments.fork is not None:
-        return ForkSession(_find(arguments.fork, place), chosen_id)
+        if chosen_id is not None and place.find_id(chosen_id) is not None:
+            raise SessionError(f"A session with the id '{chosen_id}' is here already; choose another --session-id")
+        return ForkSession(_fork_source(arguments.fork, place), chosen_id)
     if arguments.session is not None:
-        return OpenSession(_find(arguments.session, place))
+        return _named(arguments.session, place)
+    if arguments.resume:
+        return OpenSession(_ask_which(place))
     if arguments.continue_:
         return ContinueSession()
     if chosen_id is not None:
         if place.find_id(chosen_id) is None:
-            print(
-                f"Warning: No project session found with id '{chosen_id}'; creating a new session with that id.",
-                file=sys.stderr,
-            )
+            warn(f"No project session found with id '{chosen_id}'; creating a new session with that id.")
         return ExactSession(chosen_id)
     return NewSession()
 
 
-def _find(reference: str, place: SessionPlace) -> Path:
-    """Return the file that a path, an id or the beginning of an id stands for."""
+def find_session(reference: str, place: SessionPlace) -> Path | Found:
+    """Return the path that `reference` is, or the session whose id it is or begins. Raises `SessionError`."""
     if "/" in reference or "\\" in reference or reference.endswith(".jsonl"):
         return Path(os.path.normpath(Path(place.cwd) / Path(reference).expanduser()))
     found = place.find(reference)
     if found is None:
         raise SessionError(f"No session found matching '{reference}'")
-    return Path(found.path)
+    return found
+
+
+def _fork_source(reference: str, place: SessionPlace) -> Path:
+    found = find_session(reference, place)
+    path = Path(found.path) if isinstance(found, Found) else found
+    if not path.is_file():
+        raise SessionError(f"There is no session file {path} to fork")
+    return path
+
+
+def _named(reference: str, place: SessionPlace) -> SessionChoice:
+    """Return the session that ``--session`` names; one of another folder is forked into this one, if that is wanted."""
+    found = find_session(reference, place)
+    if not isinstance(found, Found):
+        return OpenSession(found)
+    if found.here:
+        return OpenSession(Path(found.path))
+    print(f"The session was found in another directory: {one_line(found.cwd)}")
+    print("Fork this session into current directory? [y/N] ", end="", flush=True)
+    if _read_line().strip().lower() not in ("y", "yes"):
+        raise Refused
+    return ForkSession(Path(found.path))
+
+
+def _ask_which(place: SessionPlace) -> Path:
+    """Show the sessions of the folder, newest first, and return the one whose number is given."""
+    if not sys.stdin.isatty():
+        raise SessionError(
+            "--resume needs a terminal to choose in: use --continue, or --session ID (piolet sessions list)"
+        )
+    infos = place.sessions()[:LISTED]
+    if not infos:
+        raise SessionError("No sessions here yet: start without --resume")
+    for number, info in enumerate(infos, 1):
+        time = datetime.fromtimestamp(info.modified / 1000).strftime("%Y-%m-%d %H:%M")
+        title = one_line(info.name or info.first_message[:200])
+        print(f"{number:3}  {time}  {info.message_count:5}  {title}"[:160], file=sys.stderr)
+    while True:
+        print(f"Which session? [1-{len(infos)}, empty to leave] ", end="", file=sys.stderr, flush=True)
+        answer = _read_line().strip()
+        if not answer:
+            raise Refused
+        if answer.isdecimal() and 1 <= int(answer) <= len(infos):
+            return Path(infos[int(answer) - 1].path)
+
+
+def _read_line() -> str:
+    """Read one line of standard input and not a byte more: what follows may be the prompt."""
+    line = b""
+    while (byte := os.read(0, 1)) not in (b"", b"\n"):
+        line += byte
+    return line.decode(errors="replace")

@@ -1,10 +1,10 @@
-"""From parsed arguments to a running mode."""
+"""From arguments to a mode: options, input, session, runtime (the command line specification, section 1)."""
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,12 +12,26 @@ from msgspec.structs import replace
 
 from piolet.app.options import ResourceSelection, RuntimeOptions, ToolSelection
 from piolet.cli.args import Arguments
+from piolet.cli.say import complain, warn
 
 if TYPE_CHECKING:
     from piolet.app.prompt import UserPrompt
-    from piolet.app.services import Services
+    from piolet.app.runtime import Runtime
+    from piolet.cli.prompt_input import InputFile
 
 Mode = Literal["interactive", "print", "json", "rpc"]
+
+#: Faults of skills and templates that a mode without a screen tells of only with --verbose: the file is used.
+_HARMLESS = frozenset(
+    {
+        "collision",
+        "description-too-long",
+        "name-too-long",
+        "name-invalid-characters",
+        "name-edge-hyphen",
+        "name-double-hyphen",
+    }
+)
 
 
 class StartError(Exception):
@@ -27,13 +41,19 @@ class StartError(Exception):
 def start(arguments: Arguments) -> int:
     """Run the mode that `arguments` ask for; return the exit code."""
     from piolet.app.model_choice import NoSuchModel
+    from piolet.app.settings import SettingsError
+    from piolet.app.trust import TrustError
     from piolet.cli.prompt_input import InputError
+    from piolet.cli.session_choice import Refused
     from piolet.harness.session.errors import SessionError
 
     try:
         return _start(arguments)
-    except (StartError, NoSuchModel, InputError, SessionError) as error:
-        print(f"Error: {error}", file=sys.stderr)
+    except Refused:
+        print("Aborted.")
+        return 0
+    except (StartError, NoSuchModel, InputError, SessionError, SettingsError, TrustError) as error:
+        complain(str(error))
         return 1
 
 
@@ -43,10 +63,8 @@ def _start(arguments: Arguments) -> int:
 
         print(help_text())
         return 0
-    if arguments.unknown_flags:
-        names = [f"--{name}" for name in arguments.unknown_flags]
-        raise StartError(f"Unknown option{'s' if len(names) > 1 else ''}: {', '.join(names)}")
-    from piolet.app.services import agent_dir, load_services
+    _check(arguments)
+    from piolet.app.services import agent_dir, early_place
     from piolet.cli.session_choice import choose_session
 
     mode = chosen_mode(arguments)
@@ -55,12 +73,22 @@ def _start(arguments: Arguments) -> int:
         from piolet.cli.list_models import list_models
 
         return list_models(options, arguments.list_models)
-    services = load_services(options)
-    prompts = _prompts(arguments, mode, services)
-    options = replace(options, session=choose_session(arguments, services.sessions))
+    from piolet.cli.prompt_input import read_files
+
+    files = read_files(arguments.files, options.cwd)
+    options = replace(options, session=choose_session(arguments, early_place(options)))
     import asyncio
 
-    return asyncio.run(_run(mode, options, services, prompts))
+    return asyncio.run(_run(mode, options, files, arguments.messages))
+
+
+def _check(arguments: Arguments) -> None:
+    from piolet.cli.suggestions import unknown_options
+
+    if arguments.unknown_flags:
+        raise StartError(unknown_options(list(arguments.unknown_flags)))
+    if arguments.env is not None:
+        raise StartError("--env is not in this version: tools act on this machine only")
 
 
 def chosen_mode(arguments: Arguments) -> Mode:
@@ -73,11 +101,12 @@ def chosen_mode(arguments: Arguments) -> Mode:
 
 def runtime_options(arguments: Arguments, mode: Mode, cwd: Path, home: Path) -> RuntimeOptions:
     """Return `arguments` as the record that a Runtime takes; the session is chosen later."""
+    environ = os.environ
     return RuntimeOptions(
         cwd=cwd,
         agent_dir=home,
         mode=mode,
-        session_dir=arguments.session_dir,
+        session_dir=arguments.session_dir or environ.get("PI_CODING_AGENT_SESSION_DIR") or None,
         session_name=arguments.name,
         provider=arguments.provider,
         model=arguments.model,
@@ -97,42 +126,51 @@ def runtime_options(arguments: Arguments, mode: Mode, cwd: Path, home: Path) -> 
         prompt_templates=ResourceSelection(arguments.prompt_templates or (), not arguments.no_prompt_templates),
         themes=ResourceSelection(arguments.themes or (), not arguments.no_themes),
         context_files=not arguments.no_context_files,
+        cache_retention="long" if environ.get("PI_CACHE_RETENTION") == "long" else None,
         trust=True if arguments.approve else False if arguments.no_approve else None,
-        offline=os.environ.get("PI_OFFLINE") == "1",
+        offline=environ.get("PI_OFFLINE") == "1",
         verbose=arguments.verbose,
     )
 
 
-def _prompts(arguments: Arguments, mode: Mode, services: Services) -> list[UserPrompt]:
-    if mode == "rpc":
-        return []
-    from piolet.cli.prompt_input import initial_prompts, read_piped_stdin
-    from piolet.harness.tools.options import ImageSettings
-
-    images = ImageSettings(auto_resize=services.settings.image_auto_resize)
-    return initial_prompts(read_piped_stdin(), arguments.files, arguments.messages, services.cwd, images)
-
-
-async def _run(mode: Mode, options: RuntimeOptions, services: Services, prompts: list[UserPrompt]) -> int:
+async def _run(mode: Mode, options: RuntimeOptions, files: Sequence[InputFile], messages: Sequence[str]) -> int:
     from piolet.app.runtime import Runtime
 
-    runtime = await Runtime.create(options, services)
-    for notice in runtime.services.notices:
-        print(f"Warning: {notice}", file=sys.stderr)
-    gc.enable()
+    runtime = await Runtime.create(options)
+    _tell(runtime)
     match mode:
-        case "json":
-            from piolet.modes.json import run_json
-
-            return await run_json(runtime, prompts)
-        case "print":
-            from piolet.modes.print import run_print
-
-            return await run_print(runtime, prompts)
         case "rpc":
             from piolet.modes.rpc.mode import run_rpc
 
             return await run_rpc(runtime)
+        case "json":
+            from piolet.modes.json import run_json
+
+            return await run_json(runtime, _prompts(runtime, files, messages))
+        case "print":
+            from piolet.modes.print import run_print
+
+            return await run_print(runtime, _prompts(runtime, files, messages))
         case _:
             await runtime.dispose()
             raise StartError(f"The {mode} mode is not in this version; use -p or --mode json")
+
+
+def _prompts(runtime: Runtime, files: Sequence[InputFile], messages: Sequence[str]) -> list[UserPrompt]:
+    from piolet.cli.prompt_input import initial_prompts, read_piped_stdin
+    from piolet.harness.tools.options import ImageSettings
+
+    images = ImageSettings(auto_resize=runtime.services.settings.image_auto_resize)
+    return initial_prompts(read_piped_stdin(), files, messages, images)
+
+
+def _tell(runtime: Runtime) -> None:
+    """Warn of what was found on the way."""
+    services = runtime.services
+    for notice in services.notices:
+        warn(notice)
+    for fault in services.resources.diagnostics:
+        if services.options.verbose or fault.code not in _HARMLESS:
+            warn(f"{fault.path}: {fault.message}")
+    for problem in services.resources.found.problems:
+        warn(problem)

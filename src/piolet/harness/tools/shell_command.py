@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -54,12 +54,12 @@ async def run_shell_command(
     timeout: float | None = None,
     signal: AbortSignal | None = None,
     on_progress: Callable[[ShellProgress], None] | None = None,
-    on_text: Callable[[str], None] | None = None,
+    on_text: Callable[[str], Awaitable[None]] | None = None,
 ) -> ShellOutcome:
     """Run `command` in a shell and return how it ended, whatever its exit code.
 
     `on_progress` hears of the first output at once, then at most every 100 ms, and of the last state if that is new.
-    `on_text` hears every piece of output as it comes.
+    `on_text` hears every piece of output as it comes; while it takes its time the command has to wait.
     `ToolError` if the shell or the folder is missing, or the system refuses to start it.
     """
     folder = environment.cwd if cwd is None else cwd
@@ -98,7 +98,7 @@ class _Output:
         self,
         environment: Environment,
         on_progress: Callable[[ShellProgress], None] | None,
-        on_text: Callable[[str], None] | None,
+        on_text: Callable[[str], Awaitable[None]] | None,
     ) -> None:
         self.edges = _Edges()
         self._environment = environment
@@ -114,14 +114,14 @@ class _Output:
 
     async def take(self, data: bytes, stream: Literal["stdout", "stderr"]) -> None:
         self._raw += data
-        self._add(self._streams[stream].feed(data))
+        await self._add(self._streams[stream].feed(data))
         await self._save()
         if self._unreported:
             self._report_soon()
 
     async def finish(self) -> None:
         for stream in self._streams.values():
-            self._add(stream.finish())
+            await self._add(stream.finish())
         await self._save(at_end=True)
         if self._unreported:
             self._report()
@@ -135,12 +135,12 @@ class _Output:
             self._timer.cancel()
             self._timer = None
 
-    def _add(self, text: str) -> None:
+    async def _add(self, text: str) -> None:
         if text:
             self._tail.append(text)
             self.edges.append(text)
             if self._on_text is not None:
-                self._on_text(text)
+                await self._on_text(text)
             self._unreported = True
 
     async def _save(self, *, at_end: bool = False) -> None:

@@ -11,7 +11,7 @@ from piolet.app.agent_session import AgentSession, Disposition
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.runtime import Runtime
 from piolet.app.settings import SettingsError
-from piolet.app.wire import compaction_result, session_stats, tree_nodes
+from piolet.app.wire import command_record, compaction_result, session_stats, tree_nodes
 from piolet.base.json import loads
 from piolet.harness.errors import HarnessError
 from piolet.harness.session.errors import InvalidEntry, SessionError, UnknownEntry
@@ -67,17 +67,17 @@ class Commands:
         async def accepted(disposition: Disposition) -> None:
             await answer({"disposition": disposition})
 
-        await self._session.prompt(_prompt(fields), behavior=behavior, on_accepted=accepted)
+        await self._session.prompt(_prompt(fields), behavior=behavior, source="rpc", on_accepted=accepted)
         return ...
 
     async def do_steer(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        return {"disposition": await self._session.queue(_prompt(fields), "steer")}
+        return {"disposition": await self._session.queue(_prompt(fields), "steer", "rpc")}
 
     async def do_follow_up(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        return {"disposition": await self._session.queue(_prompt(fields), "follow_up")}
+        return {"disposition": await self._session.queue(_prompt(fields), "follow_up", "rpc")}
 
     async def do_abort(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        await self._session.harness.abort()
+        await self._session.abort()
         return ...
 
     async def do_clear_queue(self, fields: Mapping[str, Any], answer: Answer) -> Any:
@@ -148,11 +148,11 @@ class Commands:
         return ...
 
     async def do_set_auto_compaction(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        self._session.auto_compaction = field(fields, "enabled", bool)
+        self._session.set_auto_compaction(field(fields, "enabled", bool))
         return ...
 
     async def do_set_auto_retry(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        self._session.auto_retry = field(fields, "enabled", bool)
+        self._session.set_auto_retry(field(fields, "enabled", bool))
         return ...
 
     async def do_get_session_stats(self, fields: Mapping[str, Any], answer: Answer) -> Any:
@@ -233,6 +233,9 @@ class Commands:
             raise CommandFailed("Session name cannot be empty")
         await self._session.set_name(name)
         return ...
+
+    async def do_get_commands(self, fields: Mapping[str, Any], answer: Answer) -> Any:
+        return {"commands": [command_record(command) for command in self._session.commands.list()]}
 
 
 def _guarded(handler: Command) -> Command:

@@ -1,0 +1,54 @@
+"""Which session a choice means, opened (the command line specification, section 6)."""
+
+from __future__ import annotations
+
+import os
+
+from piolet.app.options import (
+    ContinueSession,
+    ExactSession,
+    ForkSession,
+    NewSession,
+    OpenSession,
+    SessionChoice,
+)
+from piolet.harness.session.copying import fork_from
+from piolet.harness.session.errors import MissingCwd
+from piolet.harness.session.places import SessionPlace
+from piolet.harness.session.session import Session
+
+
+def open_session(place: SessionPlace, choice: SessionChoice) -> Session:
+    """Return the session that `choice` means at `place`. Raises `SessionError`."""
+    cwd, folder = place.cwd, place.folder
+    match choice:
+        case NewSession(in_memory=True):
+            return Session.in_memory(cwd, choice.session_id)
+        case NewSession():
+            return Session.create(cwd, folder, choice.session_id, choice.parent_session)
+        case ContinueSession():
+            latest = place.most_recent()
+            return open_file(latest, cwd) if latest else Session.create(cwd, folder)
+        case OpenSession():
+            override = None if choice.cwd_override is None else str(choice.cwd_override)
+            return open_file(str(choice.path), cwd, override)
+        case ExactSession():
+            known = place.find_id(choice.session_id)
+            return open_file(known, cwd) if known else Session.create(cwd, folder, choice.session_id)
+        case ForkSession():
+            return fork_from(str(choice.path), cwd, folder, choice.session_id)
+
+
+def open_file(path: str, cwd: str, cwd_override: str | None = None) -> Session:
+    """Open the session file at `path`; a missing one becomes a new session of `cwd` there.
+
+    Raises `MissingCwd` if the working directory of the session is gone and no other is given.
+    """
+    session = Session.open(path, cwd_override or (None if os.path.lexists(path) else cwd))
+    if not os.path.isdir(session.cwd):
+        session.close()
+        raise MissingCwd(
+            f"The working directory of this session is gone: {session.cwd} (session {path}, current directory {cwd}). "
+            f"To go on here, copy it into this directory: --fork {path}"
+        )
+    return session
