@@ -90,7 +90,7 @@ async def test_a_tool_call() -> None:
 
 
 async def test_parallel_calls_start_together_end_as_they_complete_and_are_answered_in_call_order() -> None:
-    calls = call("sleep", "c1", text="0.06"), call("sleep", "c2", text="0.01"), call("sleep", "c3", text="0.03")
+    calls = call("sleep", "c1", text="0.5"), call("sleep", "c2", text="0.1"), call("sleep", "c3", text="0.3")
     talk = Conversation(says(*calls), says("Done."), tools=[sleeper()])
     await talk.agent.prompt("go")
     assert talk.outline[6:20] == [
@@ -109,7 +109,35 @@ async def test_parallel_calls_start_together_end_as_they_complete_and_are_answer
         "turn_end 0 (3 results)",
         "turn_start 1",
     ]
-    assert talk.results() == ["slept 0.06", "slept 0.01", "slept 0.03"]
+    assert talk.results() == ["slept 0.5", "slept 0.1", "slept 0.3"]
+
+
+async def test_calls_that_end_at_the_same_moment_end_in_call_order() -> None:
+    async def execute(id: str, arguments: dict[str, Any], signal: AbortSignal, on_update: OnUpdate) -> ToolResult:
+        for _ in range(10 - int(id[1:])):
+            await asyncio.sleep(0)  # the last call is the first to end, by a hair
+        return ToolResult.of_text(id)
+
+    calls = [call("t", f"c{number}") for number in range(1, 9)]
+    talk = Conversation(says(*calls), says("Done."), tools=[tool("t", execute)])
+    await talk.agent.prompt("go")
+    assert [line for line in talk.outline if line.startswith("ran")] == [f"ran c{number}" for number in range(1, 9)]
+
+
+async def test_a_call_that_goes_on_does_not_hold_up_the_ends_of_the_others() -> None:
+    calls = call("sleep", "c1", text="1"), call("sleep", "c2", text="0.3"), call("sleep", "c3", text="0.1")
+    talk = Conversation(says(*calls), says("Done."), tools=[sleeper()])
+    ends: list[tuple[str, float]] = []
+    begin = asyncio.get_running_loop().time()
+
+    def note(event: Any) -> None:
+        if event.type == "tool_execution_end":
+            ends.append((event.tool_call_id, asyncio.get_running_loop().time() - begin))
+
+    talk.agent.subscribe(note)
+    await talk.agent.prompt("go")
+    assert [id for id, _ in ends] == ["c3", "c2", "c1"]
+    assert ends[1][1] < 0.8
 
 
 @pytest.mark.parametrize("way", ["config", "one tool of the batch"])
@@ -125,11 +153,11 @@ async def test_sequential_calls_run_and_are_answered_one_after_another(way: str)
 
 
 async def test_a_refused_call_ends_before_the_next_one_starts_and_the_others_still_run_together() -> None:
-    calls = call("sleep", "c1", text="0.02"), call("nosuch", "c2"), call("sleep", "c3", text="0.01")
+    calls = call("sleep", "c1", text="0.3"), call("nosuch", "c2"), call("sleep", "c3", text="0.1")
     talk = Conversation(says(*calls), says("."), tools=[sleeper()])
     await talk.agent.prompt("go")
     assert talk.outline[6:12] == ["run c1", "run c2", "ran c2 (error)", "run c3", "ran c3", "ran c1"]
-    assert talk.results() == ["slept 0.02", "Tool nosuch not found", "slept 0.01"]
+    assert talk.results() == ["slept 0.3", "Tool nosuch not found", "slept 0.1"]
 
 
 async def test_invalid_arguments_become_an_error_that_tells_the_model_what_to_fix() -> None:

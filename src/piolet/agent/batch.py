@@ -100,6 +100,7 @@ class _Batch:
         self.config = config
         self.emit = emit
         self.started: dict[int, float] = {}
+        self.ended: dict[int, float] = {}
         self.results: dict[int, tuple[ToolResult, int]] = {}
 
     def groups(self) -> Sequence[Sequence[int]]:
@@ -143,7 +144,7 @@ class _Batch:
 
     async def _end(self, index: int, result: ToolResult) -> None:
         call = self.calls[index]
-        duration = round((time.monotonic() - self.started[index]) * 1000)
+        duration = round((self.ended.get(index, time.monotonic()) - self.started[index]) * 1000)
         self.results[index] = (result, duration)
         await self.emit(ToolExecutionEnd(call.id, call.name, result, result.is_error, duration))
 
@@ -179,6 +180,7 @@ class _Batch:
         except Exception as error:
             result = _failure(error)
         finally:
+            self.ended[index] = time.monotonic()
             reports.finish(index, result)
 
     async def _call(self, pending: PendingCall, on_update: OnUpdate) -> ToolResult:

@@ -6,13 +6,21 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import Final
 
 from piolet.agent.tools import ToolResult
 
+#: Seconds within which ends count as simultaneous: chance in the scheduling of threads decides no order then.
+SAME_MOMENT: Final = 0.005
+
 
 class Reports:
-    """The reports of calls that run together. Partial results that come faster than they are read are coalesced, so
-    that a flood costs neither memory nor order: what a call reports is told before its end, never after it."""
+    """The reports of calls that run together, numbered in call order.
+
+    Partial results that come faster than they are read are coalesced, so that a flood costs neither memory nor order:
+    what a call reports is told before its end, never after it. Ends are told as they come, simultaneous ones in call
+    order.
+    """
 
     def __init__(self, calls: Iterable[int]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -20,6 +28,7 @@ class Reports:
         self._running = set(calls)
         self._unread = len(self._running)
         self._newest: dict[int, ToolResult] = {}
+        self._ended: dict[int, ToolResult] = {}
         self._lock = threading.Lock()
 
     def updater(self, call: int) -> Callable[[ToolResult], None]:
@@ -36,12 +45,24 @@ class Reports:
         return update
 
     def finish(self, call: int, result: ToolResult) -> None:
-        """Report the end of `call`; a second one is ignored, as is everything that the call reports afterwards."""
+        """Report the end of `call`; a second one is ignored, as is everything that the call reports afterwards.
+
+        In the event loop's thread.
+        """
         with self._lock:
             if call not in self._running:
                 return
             self._running.remove(call)
-            self._put(call, result)
+        self._ended[call] = result
+        if self._running and call > min(self._running):
+            self._loop.call_later(SAME_MOMENT, self._tell_ends, call)
+        else:
+            self._tell_ends(min(self._running, default=max(self._ended)))
+
+    def _tell_ends(self, up_to: int) -> None:
+        for call in sorted(call for call in self._ended if call <= up_to):
+            with self._lock:
+                self._put(call, self._ended.pop(call))
 
     def finish_all(self, result: ToolResult) -> None:
         """Report `result` as the end of every call that still runs."""
