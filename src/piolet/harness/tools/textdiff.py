@@ -118,11 +118,11 @@ def _regions(text: str, replacements: Sequence[Replacement]) -> Iterator[tuple[i
             replacement = replacements[index]
             parts += [text[position : replacement.start], replacement.text]
             position, index = replacement.end, index + 1
-            if _at_line_start(text, position) and (not "".join(parts) or parts[-1].endswith("\n")):
-                end = position
-            else:
-                end = _line_end(text, position)
-            if index == len(replacements) or replacements[index].start >= end:
+            body = "".join(parts)
+            is_whole = _at_line_start(text, position) and (not body or body.endswith("\n"))
+            end = position if is_whole else _line_end(text, position)
+            is_whole = is_whole or text.endswith("\n", 0, end)
+            if index == len(replacements) or (is_whole and replacements[index].start >= end):
                 break
         parts.append(text[position:end])
         yield start, end, "".join(parts)
