@@ -9,7 +9,7 @@ from tests.support.run import PIOLET, Place
 from tests.support.server import ScriptedServer
 
 TERMINAL = {"textual", "rich", "pygments", "markdown_it"}
-DATA = {"PIL", "ruamel", "jsonschema_rs", "pathspec", "sqlite3"}
+DATA = {"PIL", "ruamel", "fastjsonschema", "pathspec", "sqlite3"}
 NETWORK = {"httpx", "truststore"}  # and ssl, which asyncio imports
 
 EXTRAS = {"botocore", "google", "mcp", "sqlalchemy"}

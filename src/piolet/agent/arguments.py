@@ -161,15 +161,18 @@ class _Form(Struct):
 
 
 def _full_validation(schema: Mapping[str, Any], value: Any) -> Iterator[tuple[str, str]]:
-    import jsonschema_rs
+    import fastjsonschema
 
     try:
-        validator = jsonschema_rs.validator_for(dict(schema))
-    except (ValueError, jsonschema_rs.ValidationError) as invalid:
+        validate = fastjsonschema.compile(dict(schema), use_default=False, use_formats=False, fast_fail=False)
+    except Exception as invalid:  # it compiles whatever the schema holds, and fails in many ways
         yield "", f"the tool's own schema is not valid: {invalid}"
         return
-    for error in validator.iter_errors(value):
-        yield ".".join(str(step) for step in error.instance_path), error.message
+    try:
+        validate(value)
+    except fastjsonschema.JsonSchemaValuesException as invalid:
+        for error in invalid.errors:
+            yield ".".join(error.path[1:]), error.message.removeprefix(f"{error.name} ")
 
 
 def _types(schema: Mapping[str, Any]) -> list[str]:
