@@ -9,6 +9,7 @@ NAMES = {
     "harness": "what a thousand harnesses in one process cost, how fast they are",
     "startup": "how soon the command answers, what a small job costs, what an installation takes",
     "stream": "what an answer costs while it streams",
+    "tools": "what searching a large tree and working on a large file cost",
 }
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.environments.memory import MemoryEnvironment
-from piolet.harness.tools.edit import apply_edits, prepare_edit_arguments
+from piolet.harness.tools.edit import prepare_edit_arguments
+from piolet.harness.tools.edits import apply_edits
 from piolet.harness.tools.errors import ToolError
 from tests.harness.tools.calling import Tools
 

@@ -63,7 +63,7 @@ texts = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "x"]), max_size=25)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(texts, st.data())
 def test_a_patch_applied_gives_the_new_text(tmp_path: Path, text: str, data: st.DataObject) -> None:
-    bounds = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=6)))
+    bounds = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6, unique=True)))
     new_texts = st.sampled_from(["", "N", "N\n", "a\n", "\nN\nb"])
     places = [Replacement(*pair, data.draw(new_texts)) for pair in zip(bounds[::2], bounds[1::2], strict=False)]
     parts, position = [], 0
@@ -84,3 +84,9 @@ def test_a_patch_applied_gives_the_new_text(tmp_path: Path, text: str, data: st.
         if old != now
     )
     assert diff.first_changed_line <= first
+
+
+def test_a_very_long_line_is_cut() -> None:
+    diff = diff_of("x" * 50_000 + "\nb\n", ("b", "c"))
+    assert diff.diff == f" 1 {'x' * 10_000}... [40000 more characters]\n-2 b\n+2 c"
+    assert len(diff.patch) < 11_000

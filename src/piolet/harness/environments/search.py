@@ -165,10 +165,10 @@ async def _walk(
         verdict = only.verdict(way, is_folder=is_folder) if only is not None else None
         if folder.rules.ignores(entry.name, is_folder=is_folder) if verdict is None else verdict:
             continue
+        if signal is not None:
+            signal.throw_if_aborted()
         yield _Place(way, entry)
         if is_folder:
-            if signal is not None:
-                signal.throw_if_aborted()
             try:
                 stack.append(await _open(tree, posixpath.join(root, way), f"{way}/", entry.name, folder.rules))
             except OSError:  # gone, or closed to us

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any, Final
-
-from msgspec import Struct
 
 from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
 from piolet.base.abort import AbortSignal
 from piolet.harness.environments.base import Environment
 from piolet.harness.tools.errors import ToolError, error_code
-from piolet.harness.tools.matching import Found, Haystack, Occurrences
 from piolet.harness.tools.mutation_queue import FileMutationQueue
-from piolet.harness.tools.paths import existing_path, well_formed
-from piolet.harness.tools.text_file import TextFile, UnsuitableText, to_lf
-from piolet.harness.tools.textdiff import TextDiff, text_diff
+from piolet.harness.tools.paths import existing_path
 from piolet.llm.messages import TextContent
 
 _PARAMETERS: Final = {
@@ -42,21 +36,6 @@ _PARAMETERS: Final = {
 }
 
 
-class Edit(Struct, frozen=True):
-    """One replacement as asked for, in LF form. `name` is what messages call its old text."""
-
-    old: str
-    new: str
-    name: str
-
-
-class EditOutcome(Struct, frozen=True):
-    """The new bytes of the file, and what changed."""
-
-    data: bytes
-    diff: TextDiff
-
-
 def create_edit_tool(environment: Environment, queue: FileMutationQueue | None = None) -> AgentTool:
     """Return the tool ``edit``. `queue` is shared with the other tools that change files of `environment`."""
     turns = queue or FileMutationQueue(environment)
@@ -64,6 +43,8 @@ def create_edit_tool(environment: Environment, queue: FileMutationQueue | None =
     async def execute(
         tool_call_id: str, arguments: dict[str, Any], signal: AbortSignal, on_update: OnUpdate
     ) -> ToolResult:
+        from piolet.harness.tools.edits import apply_edits
+
         path, edits = arguments["path"], arguments["edits"]
         async with turns.turn(lambda: existing_path(environment, path)) as target:
             signal.throw_if_aborted()
@@ -118,21 +99,6 @@ def prepare_edit_arguments(arguments: Any) -> Any:
     return result
 
 
-def apply_edits(path: str, data: bytes, edits: Sequence[Mapping[str, str]]) -> EditOutcome:
-    """Return `data` with the edits made. `ToolError`, for the model, if any of them cannot be made; `path` names it."""
-    wanted = _checked(path, edits)
-    try:
-        file = TextFile(data)
-        found = _located(path, file, wanted)
-        replacements = [place.replacement(edit.new) for place, edit in zip(found, wanted, strict=True)]
-        changed = file.replaced(replacements)
-    except UnsuitableText as error:
-        raise ToolError(f"Could not edit file: {path}: {error}.") from error
-    if changed == data:
-        raise ToolError(f"No changes made to {path}. What would be written is what the file holds already.")
-    return EditOutcome(changed, text_diff(path, file.text, replacements))
-
-
 async def _read(environment: Environment, path: str, target: str) -> bytes:
     try:
         info = await environment.stat(target)
@@ -141,44 +107,3 @@ async def _read(environment: Environment, path: str, target: str) -> bytes:
         return await environment.read_bytes(target)
     except OSError as error:
         raise ToolError(f"Could not edit file: {path}. Error code: {error_code(error)}.") from error
-
-
-def _checked(path: str, edits: Sequence[Mapping[str, str]]) -> list[Edit]:
-    if not edits:
-        raise ToolError("Edit tool input is invalid. There must be at least one edit.")
-    wanted = []
-    for index, edit in enumerate(edits):
-        name = f"edits[{index}]" if len(edits) > 1 else ""
-        old, new = (to_lf(well_formed(edit[key])) for key in ("oldText", "newText"))
-        if not old:
-            raise ToolError(f"{name + '.' if name else ''}oldText must not be empty in {path}.")
-        wanted.append(Edit(old, new, name))
-    return wanted
-
-
-def _located(path: str, file: TextFile, wanted: Sequence[Edit]) -> list[Found]:
-    haystack = Haystack(file.text)
-    found = []
-    for edit in wanted:
-        try:
-            found.append(haystack.find(edit.old))
-        except Occurrences as error:
-            raise ToolError(_not_once(path, edit.name, error.count)) from None
-    order = sorted(range(len(found)), key=lambda i: (found[i].start, found[i].end))
-    for one, other in pairwise(order):
-        if found[other].start < found[one].end:
-            first, second = sorted((one, other))
-            raise ToolError(f"edits[{first}] and edits[{second}] overlap in {path}. Join them, or choose other places.")
-    return found
-
-
-def _not_once(path: str, name: str, count: int) -> str:
-    if count == 0:
-        return (
-            f"Could not find {name or 'the exact text'} in {path}. "
-            "oldText must be in the file as written, with all blanks, indentation and line ends."
-        )
-    return (
-        f"Found {count} occurrences of {name or 'the text'} in {path}. "
-        "oldText must stand there only once: add text around it."
-    )

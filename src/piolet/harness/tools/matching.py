@@ -57,13 +57,13 @@ class Haystack:
 
     def find(self, wanted: str) -> Found:
         """Return the one place where `wanted` (not empty, LF form) stands. `Occurrences` if it is none or several."""
-        count = self.text.count(wanted)
-        if count == 0:
+        start = self.text.find(wanted)
+        if start < 0:
             return self._find_loosely(wanted)
-        if count > 1:
-            raise Occurrences(count)
-        start = self.text.index(wanted)
-        return Found(start, start + len(wanted))
+        end = start + len(wanted)
+        if self.text.find(wanted, end) >= 0:
+            raise Occurrences(self.text.count(wanted))
+        return Found(start, end)
 
     @cached_property
     def _loose(self) -> str:

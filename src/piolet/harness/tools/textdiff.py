@@ -1,7 +1,7 @@
 """The difference that replacements make in a text: as a unified patch, and numbered for people.
 
 Source: the tools specification, section 4. Only the neighbourhood of the replacements is looked at, so the cost does
-not grow with the rest of the file.
+not grow with the rest of the file. Lines of more than 10,000 characters are cut: a diff is stored with every edit.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from piolet.harness.tools.text_file import Replacement
 
 _CONTEXT: Final = 4
+_MAX_LINE: Final = 10_000
 #: Two groups of lines whose product is larger are not compared line by line, but shown as replaced.
 _COMPARED: Final = 1_000_000
 
@@ -119,13 +120,17 @@ def _regions(text: str, replacements: Sequence[Replacement]) -> Iterator[tuple[i
             parts += [text[position : replacement.start], replacement.text]
             position, index = replacement.end, index + 1
             body = "".join(parts)
-            is_whole = _at_line_start(text, position) and (not body or body.endswith("\n"))
-            end = position if is_whole else _line_end(text, position)
-            is_whole = is_whole or text.endswith("\n", 0, end)
-            if index == len(replacements) or (is_whole and replacements[index].start >= end):
+            end = position if _at_line_start(text, position) and _is_whole(body) else _line_end(text, position)
+            is_last = index == len(replacements)
+            if is_last or (replacements[index].start >= end and _is_whole(body + text[position:end])):
                 break
         parts.append(text[position:end])
         yield start, end, "".join(parts)
+
+
+def _is_whole(text: str) -> bool:
+    """True for whole lines, and for none."""
+    return not text or text.endswith("\n")
 
 
 def _at_line_start(text: str, position: int) -> bool:
@@ -212,7 +217,7 @@ def _patch_lines(hunks: Iterable[_Hunk]) -> Iterator[str]:
         old_start, new_start = hunk.old_start - (old == 0), hunk.new_start - (new == 0)
         yield f"@@ -{old_start},{old} +{new_start},{new} @@\n"
         for line in hunk.lines:
-            yield line.sign + line.text
+            yield line.sign + _shortened(line.text)
             if not line.text.endswith("\n"):
                 yield "\n\\ No newline at end of file\n"
 
@@ -223,7 +228,14 @@ def _numbered_lines(hunks: Sequence[_Hunk], width: int) -> Iterator[str]:
         if index or not hunk.starts_file:
             yield skipped
         for line in hunk.lines:
-            text = line.text.removesuffix("\n")
+            text = _shortened(line.text).removesuffix("\n")
             yield f"{line.sign}{line.number:{width}} {text}"
     if not hunks[-1].ends_file:
         yield skipped
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _MAX_LINE:
+        return line
+    end = "\n" if line.endswith("\n") else ""
+    return f"{line[:_MAX_LINE]}... [{len(line) - len(end) - _MAX_LINE} more characters]{end}"
