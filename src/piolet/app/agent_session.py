@@ -5,6 +5,7 @@ commands, expansion of skills and templates, credentials, the settings. Nothing 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
@@ -14,6 +15,7 @@ from piolet.agent.queues import QueueMode
 from piolet.app.commands import Commands
 from piolet.app.hook_points import INPUT, Behavior, InputEvent, Source
 from piolet.app.prompt import PromptRejected, UserPrompt
+from piolet.app.secrets import Secrets
 from piolet.app.services import Services
 from piolet.app.settings import Settings
 from piolet.app.user_shell import UserShell
@@ -40,8 +42,9 @@ Disposition: TypeAlias = Literal["started", "queued", "handled"]
 NO_MODEL = Model("", "", "", "", "", False, ["text"], ModelCost(), 0, 0)
 
 NO_MODEL_SELECTED = (
-    "No model selected. Choose one with --model PROVIDER/ID (piolet --list-models lists them), or log in: "
-    "piolet auth login PROVIDER"
+    "No model selected: none was named, and neither the environment nor auth.json nor models.json has credentials for "
+    "any. Set a key (export ANTHROPIC_API_KEY=...), log in (piolet auth login PROVIDER), choose a model "
+    "(--model PROVIDER/ID), or look around without one (--model demo/scripted)."
 )
 BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
 
@@ -347,6 +350,17 @@ class AgentSession:
         """Return what the session has used, over all branches, and how full the window is."""
         usage = None if self.model is None else self.harness.context_usage()
         return SessionStats(self.session.id, self.session.path, self.session.totals(), usage)
+
+    def export_html(self, path: str | None = None) -> str:
+        """Write the session as an HTML page, the secrets of this machine masked; return its path.
+
+        Raises `SessionError`.
+        """
+        from piolet.app.export.html import export_html
+
+        services = self.services
+        secrets = Secrets.of(services.options.agent_dir, os.environ, services.options.api_key)
+        return export_html(self.session, secrets, str(services.cwd), path)
 
     async def dispose(self) -> None:
         """Stop what is under way and close the session."""

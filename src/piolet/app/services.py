@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from piolet.app.documentation import documentation_folder
+from piolet.app.local_models import add_local_server
 from piolet.app.options import RuntimeOptions
 from piolet.app.resources.loader import Resources, load_resources
 from piolet.app.resources.system_files import SystemTexts, system_texts
@@ -106,8 +107,12 @@ async def load_services(
     if kept or trusted:
         files.project_trusted = trusted
         files.reload()
-    models = previous.models if previous else open_models(options, files.settings)
-    models.reload()
+    if previous:
+        models = previous.models
+        models.reload()
+    else:
+        models = open_models(options, files.settings)
+        await add_local_server(models, options)
     notices += [problem.message for problem in files.problems]
     if models.error:
         notices.append(models.error)

@@ -51,7 +51,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(("-nbt", "--no-builtin-tools"), "no_builtin_tools", "flag", "", "only tools of extensions"),
     Option(("-t", "--tools"), "tools", "items", "A,B", "tools to offer; +name and -name change the default set"),
     Option(("-xt", "--exclude-tools"), "exclude_tools", "items", "A,B", "tools to leave out"),
-    Option(("--thinking",), "thinking", "value", "LEVEL", ", ".join(THINKING_LEVELS)),
+    Option(("--thinking",), "thinking", "value", "LEVEL", ", ".join(THINKING_LEVELS), THINKING_LEVELS),
     Option(("-e", "--extension"), "extensions", "list", "PATH", "load an extension"),
     Option(("-ne", "--no-extensions"), "no_extensions", "flag", "", "look for no extensions"),
     Option(("--skill",), "skills", "list", "PATH", "load a skill"),
@@ -149,7 +149,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         if word.startswith("--"):
             _unknown(parsed, word, rest)
         elif word.startswith("-") and len(word) > 1:
-            parsed.errors.append(f"Unknown option: {word}{did_you_mean(word, OPTION_NAMES)}")
+            question = did_you_mean(word, OPTION_NAMES)
+            parsed.errors.append(f"Unknown option: {word}.{question}" if question else f"Unknown option: {word}")
         else:
             _positional(parsed, word)
     _judge(parsed)
@@ -206,13 +207,13 @@ def _judge(parsed: Arguments) -> None:
     errors = parsed.errors
     for option in OPTIONS:
         value = getattr(parsed, option.attribute)
-        if option.choices and value is not None and value not in option.choices:
+        if not option.choices or value is None or value in option.choices:
+            continue
+        if option.attribute == "thinking":
+            parsed.warnings.append(f'Invalid thinking level "{value}". Valid values: {", ".join(THINKING_LEVELS)}')
+            parsed.thinking = None
+        else:
             errors.append(f"{option.names[-1]} takes {' or '.join(option.choices)}, not {value!r}")
-    if parsed.thinking is not None and parsed.thinking not in THINKING_LEVELS:
-        parsed.warnings.append(
-            f'Invalid thinking level "{parsed.thinking}". Valid values: {", ".join(THINKING_LEVELS)}'
-        )
-        parsed.thinking = None
     if parsed.name is not None:
         parsed.name = parsed.name.strip()
         if not parsed.name:
@@ -259,8 +260,7 @@ _COMMANDS = """\
 Commands:
   piolet sessions ...                  list, search, show, export, repair sessions
   piolet auth ...                      log in and out, see where credentials come from
-  piolet install|remove|update|list|config   packages of extensions, skills, prompts and themes
-  piolet usage                         tokens and cost by day, project and model
+  piolet completion bash|zsh|fish      a script for the shell that completes options and commands
 
 Examples:
   piolet "What does this project do?"

@@ -1,16 +1,79 @@
-"""What a user sees of an error that nobody expected."""
+"""What becomes of an error that nobody expected: one line for the user, the rest in a report that only he can read.
+
+A traceback reaches standard error with ``--verbose`` alone. The report holds no secret that this machine knows.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from piolet.app.secrets import Secrets
+
+REPORT = "piolet-crash.log"
 
 
-def report_crash(error: Exception, *, verbose: bool) -> int:
-    """Tell of `error` in one line, with the traceback if `verbose`; return the exit code."""
+def report_crash(error: BaseException, *, verbose: bool = False) -> int:
+    """Tell of `error` in one line and write the report, with its traceback; return the exit code."""
+    from piolet.app.services import agent_dir
+    from piolet.cli.say import complain
+
     if verbose:
         traceback.print_exception(error)
-    print(f"Error: {type(error).__name__}: {error}", file=sys.stderr)
-    if not verbose:
-        print("This is a fault in piolet. --verbose shows where it happened.", file=sys.stderr)
+    folder = agent_dir(os.environ)
+    secrets = _secrets(folder)
+    text = secrets.mask(f"{type(error).__name__}: {error}"[:500])
+    path = folder / REPORT
+    try:
+        write_report(path, secrets.mask(_report(error)))
+        where = f"the report is in {path}"
+    except OSError:
+        where = "--verbose shows where"
+    complain(f"This is a fault in piolet: {text} ({where})")
     return 1
+
+
+def watch(loop: AbstractEventLoop, *, verbose: bool) -> None:
+    """Report what nobody awaited in `loop` too: Python would print its traceback."""
+
+    def on_error(loop: AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        report_crash(error if isinstance(error, Exception) else RuntimeError(context["message"]), verbose=verbose)
+
+    loop.set_exception_handler(on_error)
+
+
+def write_report(path: Path, text: str) -> None:
+    """Replace the report. OSError if it cannot be written."""
+    from piolet.base.files import write_private
+
+    write_private(path, text.encode("utf-8", "replace"))
+
+
+def _secrets(folder: Path) -> Secrets:
+    from piolet.app.secrets import Secrets
+
+    keys = [value for option, value in pairwise(sys.argv) if option == "--api-key"]
+    return Secrets.of(folder, os.environ, *keys)
+
+
+def _report(error: BaseException) -> str:
+    from piolet._version import __version__
+
+    return "\n".join(
+        [
+            f"piolet {__version__}, Python {sys.version.split()[0]}, {sys.platform}",
+            f"time: {datetime.now(UTC).isoformat(timespec='seconds')}",
+            f"folder: {os.getcwd()}",
+            "",
+            "".join(traceback.format_exception(error)),
+        ]
+    )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "auth": "piolet.cli.auth",
     "sessions": "piolet.cli.sessions",
+    "completion": "piolet.cli.completion",
     "usage": "piolet.cli.usage",
     "install": "piolet.cli.packages",
     "remove": "piolet.cli.packages",
@@ -47,6 +48,11 @@ def _run(words: list[str]) -> int:
     os.environ["PI_CODING_AGENT"], os.environ["AI_AGENT"] = "true", "piolet"
     if words and words[0] in COMMANDS:
         return _command(words)
+    if words and (mistake := _mistyped(words[0])):
+        from piolet.cli.say import complain
+
+        complain(mistake)
+        return 1
     from piolet.cli.args import parse_arguments
     from piolet.cli.say import complain, warn
 
@@ -66,8 +72,24 @@ def _run(words: list[str]) -> int:
 
 def _command(words: list[str]) -> int:
     import importlib
+    from importlib.util import find_spec
 
+    if find_spec(COMMANDS[words[0]]) is None:
+        from piolet.cli.say import complain
+
+        complain(f"piolet {words[0]} is not in this version")
+        return 1
     return int(importlib.import_module(COMMANDS[words[0]]).main(words))
+
+
+def _mistyped(word: str) -> str | None:
+    """Return an error if the first word is much like a command but none; a prompt is seldom a single such word."""
+    if not word.isalpha() or not word.islower():
+        return None
+    from piolet.cli.suggestions import did_you_mean
+
+    question = did_you_mean(word, COMMANDS, likeness=0.8)
+    return f'There is no command "{word}".{question} As a prompt: piolet -- {word}' if question else None
 
 
 def _version() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -73,6 +74,10 @@ def _start(arguments: Arguments) -> int:
         from piolet.cli.list_models import list_models
 
         return list_models(options, arguments.list_models)
+    if arguments.export is not None:
+        from piolet.cli.export import export
+
+        return export(arguments.export, next(iter(arguments.messages), None), options)
     from piolet.cli.prompt_input import read_files
 
     files = read_files(arguments.files, options.cwd)
@@ -134,10 +139,17 @@ def runtime_options(arguments: Arguments, mode: Mode, cwd: Path, home: Path) -> 
 
 
 async def _run(mode: Mode, options: RuntimeOptions, files: Sequence[InputFile], messages: Sequence[str]) -> int:
-    from piolet.app.runtime import Runtime
+    import asyncio
 
+    from piolet.app.runtime import Runtime
+    from piolet.cli.crash import watch
+
+    watch(asyncio.get_running_loop(), verbose=options.verbose)
     runtime = await Runtime.create(options)
     _tell(runtime)
+    if mode != "interactive" and runtime.session.model is None:
+        await _name_local_servers(runtime, mode)
+    gc.enable()
     match mode:
         case "rpc":
             from piolet.modes.rpc.mode import run_rpc
@@ -154,6 +166,18 @@ async def _run(mode: Mode, options: RuntimeOptions, files: Sequence[InputFile], 
         case _:
             await runtime.dispose()
             raise StartError(f"The {mode} mode is not in this version; use -p or --mode json")
+
+
+async def _name_local_servers(runtime: Runtime, mode: Mode) -> None:
+    """Tell which model servers of this machine could be used. Without a client that may yet choose, that is the end."""
+    from piolet.app.local_models import how_to_use, unconfigured_servers
+
+    servers = await unconfigured_servers(runtime.options)
+    if servers and mode == "rpc":
+        warn(how_to_use(servers))
+    elif servers:
+        await runtime.dispose()
+        raise StartError(how_to_use(servers))
 
 
 def _prompts(runtime: Runtime, files: Sequence[InputFile], messages: Sequence[str]) -> list[UserPrompt]:

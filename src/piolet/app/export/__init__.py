@@ -1,1 +1,1 @@
-"""A session as one self-contained HTML file."""
+"""A session as one HTML page: all its branches, with no script in it and nothing that it would load."""

@@ -234,6 +234,9 @@ class Commands:
         await self._session.set_name(name)
         return ...
 
+    async def do_export_html(self, fields: Mapping[str, Any], answer: Answer) -> Any:
+        return {"path": self._session.export_html(optional(fields, "outputPath", str))}
+
     async def do_get_commands(self, fields: Mapping[str, Any], answer: Answer) -> Any:
         return {"commands": [command_record(command) for command in self._session.commands.list()]}
 
