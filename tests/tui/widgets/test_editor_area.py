@@ -131,6 +131,14 @@ async def test_files_are_asked_for_after_a_moment_and_unknown_folders_are_silent
         assert area.editor.menu is None
 
 
+async def test_keys_that_our_decoder_has_read_arrive_like_others() -> None:
+    async with shown() as (app, area, pilot):
+        app.post_message(KeyEvent(Key("a", "a")))
+        app.post_message(KeyEvent(Key("shift+enter")))
+        await pilot.pause()
+        assert area.editor.buffer.text == "a\n"
+
+
 @pytest.mark.parametrize(
     ("event", "key"),
     [

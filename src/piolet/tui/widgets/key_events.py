@@ -29,6 +29,9 @@ class KeyEvent(events.Key):
         self.pressed = pressed
 
 
+KeyEvent.handler_name = events.Key.handler_name  # widgets take it like any other key
+
+
 def key_of(event: events.Key) -> Key:
     """Return the key of an event, also of one that the toolkit has read or that a test has made."""
     if isinstance(event, KeyEvent):
