@@ -75,7 +75,7 @@ def environment_proxy(url: str, env: Mapping[str, str]) -> str | None:
 def _new_client(context: ssl.SSLContext, proxy: str | None) -> httpx.AsyncClient:
     import httpx
 
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=KEEP_ALIVE_SECONDS)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=KEEP_ALIVE_SECONDS)
     try:
         return httpx.AsyncClient(
             verify=context,
