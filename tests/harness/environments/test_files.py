@@ -200,6 +200,18 @@ async def test_the_mode_of_a_file_is_kept_and_a_new_one_follows_the_umask(tmp_pa
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
 
 
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="extended attributes are a matter of Linux")
+async def test_extended_attributes_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"x")
+    try:
+        os.setxattr(path, "user.note", b"kept")
+    except OSError:
+        pytest.skip("this file system has no extended attributes")
+    await LocalEnvironment(tmp_path).write_bytes(str(path), b"y")
+    assert os.getxattr(path, "user.note") == b"kept"
+
+
 async def test_hard_links_stay_together(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_bytes(b"longer than the new text")

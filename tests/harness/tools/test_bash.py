@@ -218,6 +218,12 @@ async def test_lone_surrogates_in_a_command_become_replacement_marks(tools: Tool
     assert await tools.text("bash", command="echo '\ud83d'") == "\ufffd\n"
 
 
+async def test_a_full_disk_does_not_kill_the_command(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
+    text = await tools.text("bash", command="seq 1 3000; echo done")
+    assert text.endswith("3000\ndone\n\n[Showing lines 1002-3001 of 3001. Full output: could not be saved]")
+
+
 async def test_two_commands_run_at_the_same_time(tools: Tools) -> None:
     started = time.monotonic()
     await asyncio.gather(*(tools.text("bash", command="sleep 0.6") for _ in range(3)))

@@ -77,6 +77,7 @@ def test_all_edits_are_made_or_none(words: list[str], filler: str) -> None:
         (b"a\rb\rc\r", "b", "x\ny", b"a\rx\ry\rc\r"),
         (b"a\r\nb\r\nc\r\n", "b\r\n", "", b"a\r\nc\r\n"),
         (b"\xef\xbb\xbfa\r\n", "a", "b\nc", b"\xef\xbb\xbfb\r\nc\r\n"),
+        (b"\xef\xbb\xbfa\n", "\ufeffa", "\ufeffb", b"\xef\xbb\xbfb\n"),
         (b"a\nb", "b", "c", b"a\nc"),
         (b"x\x00y\n", "y", "z", b"x\x00z\n"),
     ],

@@ -332,12 +332,24 @@ def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
                 with contextlib.suppress(PermissionError):  # only root may give files away
                     os.fchown(descriptor, old.st_uid, old.st_gid)
                 os.fchmod(descriptor, stat_bits.S_IMODE(old.st_mode))
+                _copy_attributes(target, descriptor)
             _write_all(file.fileno(), data)
         os.rename(fresh, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(fresh)
-        raise
+        if not (isinstance(error, OSError) and error.errno == errno.EBUSY):
+            raise
+        _write_in_place(target, data)  # the file is a mount of its own
+
+
+def _copy_attributes(source: str, descriptor: int) -> None:
+    """Keep extended attributes, which hold access lists and labels, where the system has them."""
+    if not hasattr(os, "listxattr"):
+        return
+    with contextlib.suppress(OSError):
+        for name in os.listxattr(source):
+            os.setxattr(descriptor, name, os.getxattr(source, name))
 
 
 def _write_in_place(target: str, data: bytes) -> None:

@@ -124,4 +124,4 @@ def _shown(progress: ShellProgress) -> str:
     else:
         limit = f" ({format_size(cut.max_bytes)} limit)" if cut.truncated_by == "bytes" else ""
         what = f"lines {first}-{cut.total_lines} of {cut.total_lines}{limit}"
-    return f"{cut.content}\n\n[Showing {what}. Full output: {progress.full_output_path}]"
+    return f"{cut.content}\n\n[Showing {what}. Full output: {progress.full_output_path or 'could not be saved'}]"

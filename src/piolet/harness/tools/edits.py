@@ -10,7 +10,7 @@ from msgspec import Struct
 from piolet.harness.tools.errors import ToolError
 from piolet.harness.tools.matching import Found, Haystack, Occurrences
 from piolet.harness.tools.paths import well_formed
-from piolet.harness.tools.text_file import TextFile, UnsuitableText, to_lf
+from piolet.harness.tools.text_file import BOM, TextFile, UnsuitableText, to_lf
 from piolet.harness.tools.textdiff import TextDiff, text_diff
 
 
@@ -51,6 +51,8 @@ def _checked(path: str, edits: Sequence[Mapping[str, str]]) -> list[Edit]:
     for index, edit in enumerate(edits):
         name = f"edits[{index}]" if len(edits) > 1 else ""
         old, new = (to_lf(well_formed(edit[key])) for key in ("oldText", "newText"))
+        if old.startswith(BOM) and old != BOM:  # it is hidden in the file, but may be copied from what was read
+            old, new = old.removeprefix(BOM), new.removeprefix(BOM)
         if not old:
             raise ToolError(f"{name + '.' if name else ''}oldText must not be empty in {path}.")
         wanted.append(Edit(old, new, name))

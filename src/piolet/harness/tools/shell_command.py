@@ -24,10 +24,12 @@ UPDATE_SECONDS: Final = 0.1
 _WHOLE_OUTPUT_BYTES: Final = 1024 * 1024
 _EDGE_BYTES: Final = 512 * 1024
 _FLUSH_BYTES: Final = 256 * 1024
+_FLUSH_SECONDS: Final = 1.0
 
 
 class ShellProgress(Struct, frozen=True):
-    """The tail of the output so far. `full_output_path`: the file with all of it, once a limit has been passed."""
+    """The tail of the output so far. `full_output_path`: the file with all of it, once a limit has been passed; None
+    also where it could not be written."""
 
     truncation: Truncation
     full_output_path: str | None = None
@@ -108,6 +110,8 @@ class _Output:
         self._tail = TailBuffer()
         self._raw = bytearray()
         self._path: str | None = None
+        self._saved_at = float("-inf")
+        self._save_failed = False
         self._timer: asyncio.TimerHandle | None = None
         self._reported_at = float("-inf")
         self._unreported = False
@@ -145,17 +149,22 @@ class _Output:
 
     async def _save(self, *, at_end: bool = False) -> None:
         """Keep the raw bytes: in memory while all can be shown, in the file from the moment that it cannot."""
-        if self._path is None:
-            if not self._tail.exceeds_limit and len(self._raw) <= _FLUSH_BYTES:
-                return
-            self._path = await self._environment.temp_file("pi-bash-", ".log")
-        elif not at_end and len(self._raw) < _FLUSH_BYTES:
+        if self._path is None and not self._tail.exceeds_limit and len(self._raw) <= _FLUSH_BYTES:
             return
-        if self._raw:
-            data, self._raw = bytes(self._raw), bytearray()
+        is_due = time.monotonic() - self._saved_at >= _FLUSH_SECONDS or len(self._raw) >= _FLUSH_BYTES
+        if not (at_end or is_due):
+            return
+        data, self._raw, self._saved_at = bytes(self._raw), bytearray(), time.monotonic()
+        if self._save_failed:
+            return
+        try:
+            if self._path is None:
+                self._path = await self._environment.temp_file("pi-bash-", ".log")
             await self._environment.append_bytes(self._path, data)
-        if at_end and not self._tail.exceeds_limit:
-            await self._environment.remove(self._path)
+            if at_end and not self._tail.exceeds_limit:
+                await self._environment.remove(self._path)
+        except OSError:  # a full disk, for example: no reason to kill the command
+            self._path, self._save_failed = None, True
 
     def _report_soon(self) -> None:
         if self._on_progress is None or self._timer is not None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from piolet.harness.tools.content import wide_encoding
 
-_BOM: Final = "\ufeff"
+BOM: Final = "\ufeff"
 _ENDING: Final = re.compile("\r\n|\r|\n")
 _ESCAPED: Final = re.compile("[\udc80-\udcff]")
 _VALID_WIDE: Final = re.compile("[^\x00-\x7f\udc80-\udcff]")
@@ -42,8 +42,8 @@ class TextFile:
             decoded = data.decode(self._encoding, "surrogateescape" if self._encoding == "utf-8" else "strict")
         except UnicodeDecodeError as error:
             raise UnsuitableText(f"it is not valid {self._encoding.upper()}") from error
-        self._bom = _BOM if decoded.startswith(_BOM) else ""
-        self._original = decoded.removeprefix(_BOM)
+        self._bom = BOM if decoded.startswith(BOM) else ""
+        self._original = decoded.removeprefix(BOM)
         self._pairs = array("Q")  # positions in `text` of the LFs that are CR LF in the original
         self.text = self._original
         if "\r" in self._original:
