@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import errno
 import functools
 import os
 import shutil
-import stat as stat_bits
 import sys
 import tempfile
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -16,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, ParamSpec, TypeVar
 
 from piolet.base.abort import AbortSignal
+from piolet.harness.environments import disk
 from piolet.harness.environments.base import (
     DirectoryEntry,
     ExitStatus,
     FileInfo,
-    FileKind,
     FindQuery,
     FindResult,
     GrepQuery,
@@ -73,26 +70,26 @@ class LocalEnvironment:
         return _absolute(os.path.join(base, *parts))
 
     async def canonical(self, path: str) -> str:
-        return await _in_turn(_canonical, path)
+        return await _in_turn(disk.canonical, path)
 
     # ----------------------------------------------------------------------------------------------------- files
 
     async def stat(self, path: str, *, follow: bool = True) -> FileInfo | None:
-        return await _in_turn(_stat, path, follow)
+        return await _in_turn(disk.stat, path, follow)
 
     async def list_directory(self, path: str) -> list[DirectoryEntry]:
-        return await asyncio.to_thread(_list_directory, path)
+        return await asyncio.to_thread(disk.list_directory, path)
 
     async def read_bytes(self, path: str, *, offset: int = 0, limit: int | None = None) -> bytes:
         if limit is not None and limit <= _SMALL_READ:
-            return await _in_turn(_read, path, offset, limit)
-        return await asyncio.to_thread(_read, path, offset, limit)
+            return await _in_turn(disk.read, path, offset, limit)
+        return await asyncio.to_thread(disk.read, path, offset, limit)
 
     async def write_bytes(self, path: str, data: bytes) -> None:
-        await asyncio.to_thread(_write, path, data)
+        await asyncio.to_thread(disk.write, path, data)
 
     async def append_bytes(self, path: str, data: bytes) -> None:
-        await asyncio.to_thread(_append, path, data)
+        await asyncio.to_thread(disk.append, path, data)
 
     async def remove(self, path: str) -> None:
         await asyncio.to_thread(os.unlink, path)
@@ -103,7 +100,7 @@ class LocalEnvironment:
         return path
 
     async def snapshot(self, paths: Sequence[str], *, contents: bool = True) -> Snapshot:
-        return await asyncio.to_thread(_snapshot, paths, contents)
+        return await asyncio.to_thread(disk.snapshot, paths, contents)
 
     # ---------------------------------------------------------------------------------------------------- search
 
@@ -208,16 +205,16 @@ class _Files:
     """The files of this machine for a search in a worker thread: coroutines that never wait."""
 
     async def canonical(self, path: str) -> str:
-        return _canonical(path)
+        return disk.canonical(path)
 
     async def stat(self, path: str, *, follow: bool = True) -> FileInfo | None:
-        return _stat(path, follow)
+        return disk.stat(path, follow)
 
     async def list_directory(self, path: str) -> list[DirectoryEntry]:
-        return _list_directory(path)
+        return disk.list_directory(path)
 
     async def read_bytes(self, path: str, *, offset: int = 0, limit: int | None = None) -> bytes:
-        return _read(path, offset, limit)
+        return disk.read(path, offset, limit)
 
 
 def _finish(work: Coroutine[Any, Any, T]) -> T:
@@ -233,168 +230,3 @@ def _finish(work: Coroutine[Any, Any, T]) -> T:
 def _absolute(path: str) -> str:
     normal = os.path.normpath(path)
     return "/" + normal.lstrip("/")  # POSIX lets two leading slashes stand
-
-
-def _canonical(path: str) -> str:
-    return os.path.realpath(path)
-
-
-def _kind(mode: int) -> FileKind:
-    match stat_bits.S_IFMT(mode):
-        case stat_bits.S_IFREG:
-            return "file"
-        case stat_bits.S_IFDIR:
-            return "directory"
-        case stat_bits.S_IFLNK:
-            return "symlink"
-        case stat_bits.S_IFIFO:
-            return "fifo"
-        case stat_bits.S_IFSOCK:
-            return "socket"
-        case _:
-            return "device"
-
-
-def _stat(path: str, follow: bool) -> FileInfo | None:
-    try:
-        found = os.stat(path, follow_symlinks=follow)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return FileInfo(_kind(found.st_mode), found.st_size, stat_bits.S_IMODE(found.st_mode), found.st_mtime_ns)
-
-
-def _list_directory(path: str) -> list[DirectoryEntry]:
-    entries = []
-    with os.scandir(path) as found:
-        for entry in found:
-            if entry.is_dir(follow_symlinks=False):
-                entries.append(DirectoryEntry(entry.name, "directory"))
-            elif entry.is_file(follow_symlinks=False):
-                entries.append(DirectoryEntry(entry.name, "file"))
-            else:
-                entries.append(_special_entry(entry))
-    return entries
-
-
-def _special_entry(entry: os.DirEntry[str]) -> DirectoryEntry:
-    try:
-        kind = _kind(entry.stat(follow_symlinks=False).st_mode)
-    except FileNotFoundError:  # gone since it was listed
-        return DirectoryEntry(entry.name, "file")
-    if kind != "symlink":
-        return DirectoryEntry(entry.name, kind)
-    try:
-        return DirectoryEntry(entry.name, kind, _kind(entry.stat().st_mode))
-    except OSError:  # dangling, a loop, or closed to us
-        return DirectoryEntry(entry.name, kind)
-
-
-def _read(path: str, offset: int, limit: int | None) -> bytes:
-    # Non-blocking: a pipe that nobody writes would hold the open for ever.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb", buffering=0) as file:
-        _require_regular(os.fstat(descriptor).st_mode, path)
-        if offset:
-            file.seek(offset)
-        if limit is None:
-            return file.readall()
-        parts = []
-        while limit > 0 and (part := file.read(limit)):
-            parts.append(part)
-            limit -= len(part)
-        return b"".join(parts)
-
-
-def _write(path: str, data: bytes) -> None:
-    target = os.path.realpath(path)
-    try:
-        found = os.stat(target)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        found = None
-    if found is not None:
-        _require_regular(found.st_mode, path)
-        if not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-        if found.st_nlink > 1 or not os.access(os.path.dirname(target), os.W_OK):
-            _write_in_place(target, data)
-            return
-    _replace(target, data, found)
-
-
-def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
-    """Write `data` beside `target` and rename it there. Mode and owner of the old file are kept."""
-    fresh = os.path.join(os.path.dirname(target), f".piolet-{os.urandom(8).hex()}.tmp")
-    descriptor = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600 if old else 0o666)
-    try:
-        with open(descriptor, "wb", buffering=0) as file:
-            if old is not None:
-                with contextlib.suppress(PermissionError):  # only root may give files away
-                    os.fchown(descriptor, old.st_uid, old.st_gid)
-                os.fchmod(descriptor, stat_bits.S_IMODE(old.st_mode))
-                _copy_attributes(target, descriptor)
-            _write_all(file.fileno(), data)
-        os.rename(fresh, target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(fresh)
-        if not (isinstance(error, OSError) and error.errno == errno.EBUSY):
-            raise
-        _write_in_place(target, data)  # the file is a mount of its own
-
-
-def _copy_attributes(source: str, descriptor: int) -> None:
-    """Keep extended attributes, which hold access lists and labels, where the system has them."""
-    if not hasattr(os, "listxattr"):
-        return
-    with contextlib.suppress(OSError):
-        for name in os.listxattr(source):
-            os.setxattr(descriptor, name, os.getxattr(source, name))
-
-
-def _write_in_place(target: str, data: bytes) -> None:
-    """For a file with several hard links, or in a folder that takes no new file: a rename would part or fail it."""
-    descriptor = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        _write_all(descriptor, data)
-        os.ftruncate(descriptor, len(data))
-    finally:
-        os.close(descriptor)
-
-
-def _append(path: str, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        _write_all(descriptor, data)
-    finally:
-        os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
-def _require_regular(mode: int, path: str) -> None:
-    kind = _kind(mode)
-    if kind == "directory":
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    if kind != "file":
-        raise OSError(errno.EINVAL, f"not a regular file but a {kind}", path)
-
-
-def _snapshot(paths: Sequence[str], contents: bool) -> Snapshot:
-    texts: dict[str, bytes] = {}
-    stamps: dict[str, tuple[int, int]] = {}
-    for path in paths:
-        try:
-            found = os.stat(path)
-            if not stat_bits.S_ISREG(found.st_mode):
-                continue
-            if contents:
-                texts[path] = _read(path, 0, None)
-        except OSError:
-            continue
-        stamps[path] = (found.st_mtime_ns, found.st_size)
-    return Snapshot(texts, stamps)
