@@ -9,6 +9,7 @@ from piolet.tui.keys import Key, press
 from piolet.tui.panels.list_panel import ListPanel
 from piolet.tui.panels.panel import Panel
 from piolet.tui.panels.question import ComponentPanel, EditorPanel, InputPanel
+from piolet.tui.panels.search_panel import SearchPanel
 from piolet.tui.panels.tree_panel import TreePanel
 from piolet.tui.select_list import Item
 from piolet.tui.spans import line_text, line_width
@@ -146,6 +147,25 @@ def test_several_lines_are_asked_for() -> None:
     assert shown(panel) == ["─" * 40, "  Instructions", "  a", "  b"]
 
 
+def test_a_search_line_asks_steps_and_closes() -> None:
+    said = Said()
+
+    def query(text: str) -> bool:
+        said.append(text)
+        return text != "ab"
+
+    def step(direction: int) -> bool:
+        said.append(direction)
+        return True
+
+    panel = SearchPanel(query, step, said.cancel)
+    keys(panel, "a", "b")
+    assert shown(panel, width=60)[0].endswith("no match")
+    keys(panel, "backspace", "enter", "shift+enter", "escape")
+    assert said == ["a", "ab", "a", 1, -1, "cancel"]
+    assert shown(panel, width=80)[0].endswith("enter next · shift+enter previous")
+
+
 class Broken:
     def render(self, width: int) -> list[str]:
         raise ValueError("no")
@@ -182,6 +202,7 @@ PANELS = [
     lambda: InputPanel("T" * 90, str, Said().cancel, placeholder="p" * 90),
     lambda: EditorPanel("T" * 90, str, Said().cancel, text="e\n" * 90),
     lambda: ComponentPanel(Wide(), str),
+    lambda: SearchPanel(lambda query: True, lambda step: True, Said().cancel),
 ]
 
 
