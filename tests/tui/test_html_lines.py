@@ -27,5 +27,9 @@ def test_text_and_links_cannot_become_markup() -> None:
     assert lines_html([row("x", Style(link="javascript:alert(1)"))]) == "x"
 
 
+def test_the_terminals_default_colour_is_that_of_the_page() -> None:
+    assert lines_html([row("x", Style("", "", bold=True))]) == '<span style="font-weight:bold">x</span>'
+
+
 def test_palette_indices_are_their_usual_colours() -> None:
     assert lines_html([row("x", Style(196))]) == '<span style="color:#ff0000">x</span>'

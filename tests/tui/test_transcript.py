@@ -100,6 +100,16 @@ def test_growth_above_does_not_move_what_is_read() -> None:
     assert seen(transcript) == before
 
 
+def test_other_blocks_are_shown_from_their_end() -> None:
+    transcript, _ = make(3, 3, 3)
+    transcript.to_start()
+    seen(transcript)
+    transcript.replace_all([Lines("x", 9)])
+    assert transcript.following
+    assert seen(transcript) == ["x.3", "x.4", "x.5", "x.6", "x.7", "x.8"]
+    assert len(transcript.blocks) == 1
+
+
 def test_a_changed_block_is_drawn_again() -> None:
     transcript, blocks = make(1)
     assert seen(transcript) == ["0.0"]

@@ -34,9 +34,9 @@ def _css(style: Style) -> str:
     rules = []
     if style.reverse:
         fg, bg = ("pageBg" if bg is None else bg), ("text" if fg is None else fg)
-    if fg is not None:
+    if fg is not None and fg != "":
         rules.append(f"color:{_value(fg)}")
-    if bg is not None:
+    if bg is not None and bg != "":
         rules.append(f"background:{_value(bg)}")
     if style.bold:
         rules.append("font-weight:bold")
@@ -53,4 +53,4 @@ def _css(style: Style) -> str:
 def _value(color: Color) -> str:
     if isinstance(color, int):
         return rgb(color).hex
-    return color if color.startswith("#") or not color else f"var(--{color})"
+    return color if color.startswith("#") else f"var(--{color})"

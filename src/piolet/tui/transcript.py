@@ -116,10 +116,6 @@ class Transcript:
         self._entries[number].flipped = not self._entries[number].flipped
         self._forget(number)
 
-    def number_of(self, block: TranscriptBlock) -> int | None:
-        """Return the number of `block`; None if it is not here."""
-        return self._numbers.get(id(block))
-
     # ------------------------------------------------------------------------------------------------------- window
 
     @property
@@ -202,14 +198,6 @@ class Transcript:
             for at in range(row, len(lines) + gap):
                 yield VisibleRow(Place(number, at), lines[at - gap] if at >= gap else BLANK)
             number, row = number + 1, 0
-
-    def line_at(self, place: Place) -> Line:
-        """Return the line at `place`; blank if there is none."""
-        if not 0 <= place.block < len(self._entries):
-            return BLANK
-        lines = self._lines(place.block)
-        at = place.row - self._gap(place.block)
-        return lines[at] if 0 <= at < len(lines) else BLANK
 
     def thumb(self) -> tuple[int, int] | None:
         """Return where the thumb of a scrollbar as tall as the window begins, and its size; None if all is seen."""

@@ -83,6 +83,16 @@ async def test_the_wheel_scrolls() -> None:
         assert app.text()[0] == "a.42"
 
 
+async def test_pages_overlap_by_a_row() -> None:
+    async with shown(numbered("a", 50)) as (app, view, pilot):
+        view.scroll_pages(-1)
+        await pilot.pause()
+        assert app.text()[0].startswith("a.35")
+        view.scroll_pages(0.5)
+        await pilot.pause()
+        assert app.text()[0].startswith("a.39")
+
+
 async def test_a_click_names_the_block_and_a_click_on_the_pill_returns() -> None:
     first, second = numbered("a", 5), numbered("b", 6)
     async with shown(first, second) as (app, view, pilot):
