@@ -157,6 +157,12 @@ class AgentSession:
             await asyncio.wait([self._starting])
         await self.harness.abort()
 
+    def request_abort(self) -> None:
+        """Ask what is under way to stop; do not wait."""
+        if self._starting is not None:
+            self._starting.add_done_callback(lambda _: self.harness.request_abort())
+        self.harness.request_abort()
+
     async def compact(self, instructions: str | None = None) -> CompactionResult:
         """Compact now. Prompts that came meanwhile are sent afterwards, unless it was cancelled.
 

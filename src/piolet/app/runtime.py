@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -34,6 +35,10 @@ class Runtime:
         self.ui: UI = NullUI()
         #: Told of handlers that raise or are slow; a mode sets it.
         self.on_failure: Callable[[HookFailure], None] | None = None
+        #: Told that an extension wants the program to end; a mode sets it, and ends when nothing is under way.
+        self.on_shutdown: Callable[[], None] | None = None
+        self.shutdown_requested = False
+        self._replacing = asyncio.Lock()
         self._trust = project_trust(options)
         self._ask = ask
         self._listeners: list[Listener] = []
@@ -158,16 +163,17 @@ class Runtime:
 
     async def _replace(self, session: Session) -> None:
         """Go on with another session: get its services first, so that a failure leaves the old one open."""
-        try:
-            services = await self._load(session)
-        except BaseException:
-            session.close()
-            raise
-        old = self.services
-        await self.session.dispose()
-        self._bind(services, session)
-        if old.environment is not services.environment:
-            await old.environment.close()
+        async with self._replacing:
+            try:
+                services = await self._load(session)
+            except BaseException:
+                session.close()
+                raise
+            old = self.services
+            await self.session.dispose()
+            self._bind(services, session)
+            if old.environment is not services.environment:
+                await old.environment.close()
 
     async def _load(self, session: Session) -> Services:
         """Return the services for the folder of `session`: those in use, unless it is another one."""
@@ -183,9 +189,15 @@ class Runtime:
 
     # ---- ending
 
+    def request_shutdown(self) -> None:
+        """Ask the mode to end the program when nothing is under way."""
+        self.shutdown_requested = True
+        if self.on_shutdown is not None:
+            self.on_shutdown()
+
     def interrupt(self) -> None:
         """Ask what is under way to stop; do not wait."""
-        self.session.harness.request_abort()
+        self.session.request_abort()
 
     async def dispose(self) -> None:
         """Stop what is under way, close the session and the connections."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from piolet.app.prompt import PromptRejected
@@ -12,9 +13,14 @@ from piolet.harness.messages import BashExecutionMessage
 from piolet.harness.tools.errors import ToolError
 from piolet.harness.tools.shell_command import run_shell_command
 
+#: Seconds in which what a command writes is told of in one piece.
+TOGETHER = 0.03
+#: Characters that may wait to be told of before the command has to wait.
+MOST_WAITING = 256 * 1024
+
 
 class UserShell:
-    """Runs at most one command at a time."""
+    """Runs at most one command at a time. `services` gives those in use."""
 
     def __init__(self, services: Callable[[], Services]) -> None:
         self._services = services
@@ -29,18 +35,21 @@ class UserShell:
         self._controller = controller = AbortController()
         services = self._services()
         prefix = services.settings.shell_command_prefix
+        teller = _Teller(on_output) if on_output is not None else None
         try:
             outcome = await run_shell_command(
                 services.environment,
                 f"{prefix}\n{command}" if prefix else command,
                 shell_path=services.settings.shell_path,
                 signal=controller.signal,
-                on_text=on_output,
+                on_text=teller.add if teller else None,
             )
         except ToolError as error:
             raise PromptRejected(str(error)) from None
         finally:
             self._controller = None
+            if teller is not None:
+                await teller.finish()
         status, truncation = outcome.status, outcome.progress.truncation
         return BashExecutionMessage(
             command=command,
@@ -57,3 +66,34 @@ class UserShell:
         """Kill the command that is running, if any."""
         if self._controller is not None:
             self._controller.abort()
+
+
+class _Teller:
+    """Tells of output in pieces that are worth telling of."""
+
+    def __init__(self, tell: Callable[[str], Awaitable[None]]) -> None:
+        self._tell = tell
+        self._waiting: list[str] = []
+        self._size = 0
+        self._telling: asyncio.Task[None] | None = None
+
+    async def add(self, text: str) -> None:
+        self._waiting.append(text)
+        self._size += len(text)
+        if self._telling is None:
+            self._telling = asyncio.create_task(self._tell_soon())
+        if self._size > MOST_WAITING:
+            await self._telling
+
+    async def finish(self) -> None:
+        """Return when everything is told."""
+        if self._telling is not None:
+            await self._telling
+
+    async def _tell_soon(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(TOGETHER)
+            text = "".join(self._waiting)
+            self._waiting, self._size = [], 0
+            await self._tell(text)
+        self._telling = None

@@ -18,7 +18,7 @@ from piolet.modes.signals import Signals
 
 async def run_json(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
     """Send `prompts`; return the exit code: errors of the model are in the events. Disposes of `runtime`."""
-    output = Output()
+    output = Output(on_broken=runtime.interrupt)
     runtime.on_failure = failure_to_stderr
 
     async def write(event: HarnessEvent) -> None:
@@ -26,23 +26,20 @@ async def run_json(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
         if record is not None:
             await output.record(record)
 
+    code = 0
     with Signals(runtime.interrupt) as signals:
-        code = 0
         try:
             await output.record(runtime.session.header)
             runtime.subscribe(write)
             for prompt in prompts:
                 await runtime.session.prompt(prompt)
-                if signals.exit_code is not None:
+                if signals.exit_code is not None or output.broken or runtime.shutdown_requested:
                     break
         except (PromptRejected, SessionError) as error:
             print(f"Error: {error}", file=sys.stderr)
             code = 1
-        except BrokenPipeError:
-            code = 1
         except asyncio.CancelledError:
             if signals.exit_code is None:
                 raise
-        finally:
-            await runtime.dispose()
-    return code if signals.exit_code is None else signals.exit_code
+        await signals.end(runtime, output)
+    return 1 if output.broken else code

@@ -21,27 +21,24 @@ async def run_print(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
     """Send `prompts`, print the last answer; return the exit code. Disposes of `runtime`."""
     output = Output()
     runtime.on_failure = failure_to_stderr
+    code = 0
     with Signals(runtime.interrupt) as signals:
         try:
             final: AssistantMessage | None = None
             for prompt in prompts:
                 result = await runtime.session.prompt(prompt)
                 final = result.final if result else None
-                if signals.exit_code is not None:
+                if signals.exit_code is not None or runtime.shutdown_requested:
                     break
             code = await _show(final, runtime, output)
         except (PromptRejected, SessionError) as error:
             print(f"Error: {error}", file=sys.stderr)
             code = 1
-        except BrokenPipeError:
-            code = 1
         except asyncio.CancelledError:
             if signals.exit_code is None:
                 raise
-            code = signals.exit_code
-        finally:
-            await runtime.dispose()
-    return code if signals.exit_code is None else signals.exit_code
+        await signals.end(runtime, output)
+    return 1 if output.broken else code
 
 
 async def _show(final: AssistantMessage | None, runtime: Runtime, output: Output) -> int:

@@ -10,8 +10,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Awaitable, Callable
 from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from piolet.app.runtime import Runtime
+    from piolet.modes.output import Output
+
+#: Seconds that a run has to end after a signal, before the process does.
+GRACE = 3.0
 
 
 class Signals:
@@ -37,6 +46,33 @@ class Signals:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
+
+    async def end(self, runtime: Runtime, output: Output) -> None:
+        """Dispose of `runtime` and write what waits; after a signal that is the end of the process."""
+
+        async def in_order() -> None:
+            await runtime.dispose()
+            await output.flush()
+
+        if self.exit_code is not None:
+            await self.leave(in_order(), GRACE)
+        await in_order()
+
+    async def leave(self, disposal: Awaitable[None], seconds: float) -> NoReturn:
+        """End the process after a signal: in order if `disposal` takes at most `seconds`, else as it is.
+
+        Threads that are stuck do not hold it up.
+        """
+        assert self.exit_code is not None, "only after a signal"
+        try:
+            async with asyncio.timeout(seconds):
+                await disposal
+        except Exception as error:
+            if not isinstance(error, TimeoutError):
+                self._loop.call_exception_handler({"message": "The session did not end in order", "exception": error})
+        _kill_children()
+        sys.stderr.flush()
+        os._exit(self.exit_code)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.exit_code is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 #: Lines that wait; a client that sends faster than this is made to wait.
-_MOST_WAITING = 256
+_MOST_WAITING = 16
 
 
 class InputLines:
@@ -25,14 +25,9 @@ class InputLines:
             asyncio.run_coroutine_threadsafe(lines.put(line), loop).result()
 
         def read() -> None:
-            rest = b""
             try:
-                while chunk := os.read(self._descriptor, 1 << 16):
-                    *whole, rest = (rest + chunk).split(b"\n")
-                    for line in whole:
-                        put(line.removesuffix(b"\r"))
-                if rest:
-                    put(rest)
+                for line in self._read():
+                    put(line)
                 put(None)
             except (OSError, RuntimeError, asyncio.CancelledError):
                 return  # the loop is gone, and with it whoever wanted the lines
@@ -40,3 +35,15 @@ class InputLines:
         threading.Thread(target=read, name="piolet-rpc-input", daemon=True).start()
         while (line := await lines.get()) is not None:
             yield line
+
+    def _read(self) -> Iterator[bytes]:
+        """Give the lines; blocks. A long line is joined once, not at every chunk."""
+        begun: list[bytes] = []
+        while chunk := os.read(self._descriptor, 1 << 16):
+            first, *others = chunk.split(b"\n")
+            begun.append(first)
+            for line in others:
+                yield b"".join(begun).removesuffix(b"\r")
+                begun = [line]
+        if rest := b"".join(begun):
+            yield rest.removesuffix(b"\r")
