@@ -7,6 +7,7 @@ import sys
 
 NAMES = {
     "harness": "what a thousand harnesses in one process cost, how fast they are",
+    "sessions": "what long sessions cost to open, list, append to and go on with",
     "startup": "how soon the command answers, what a small job costs, what an installation takes",
     "stream": "what an answer costs while it streams",
     "tools": "what searching a large tree and working on a large file cost",

@@ -7,6 +7,7 @@ format, section 2). One odd value must never cost a whole message.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -100,7 +101,7 @@ def fit(cls: type[S], raw: Mapping[str, Any], given: Mapping[str, Any], defaults
     a field with neither raises ValueError.
     """
     values: dict[str, Any] = {}
-    for field in msgspec.structs.fields(cls):
+    for field in _fields(cls):
         if field.name in given:
             values[field.name] = given[field.name]
         elif (value := _fitting(raw.get(field.encode_name), field.type)) is not None:
@@ -110,6 +111,11 @@ def fit(cls: type[S], raw: Mapping[str, Any], given: Mapping[str, Any], defaults
         elif field.required:
             raise ValueError(f"{cls.__name__} without {field.encode_name}")
     return cls(**values)
+
+
+@cache
+def _fields(cls: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(cls)
 
 
 def _fitting(value: Any, wanted: Any) -> Any:

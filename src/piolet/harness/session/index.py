@@ -14,7 +14,7 @@ from msgspec import Struct
 from piolet.base.json import encode, loads
 from piolet.harness.session.entries import Entry, Header
 from piolet.harness.session.reading import OTHER_NAMES, read_header
-from piolet.harness.session.skim import AssistantSkim, Skim, ToolResultSkim, skim
+from piolet.harness.session.skim import AssistantSkim, Skim, ToolResultSkim, UserSkim, skim
 from piolet.harness.session.storage import Line
 from piolet.harness.session.totals import Totals
 
@@ -122,11 +122,12 @@ class Index:
     def path(self, leaf: str | None) -> list[Head]:
         """Return the entries from the root to `leaf`, root first. Stops at an unknown parent and at a cycle."""
         path: list[Head] = []
-        seen: set[str] = set()
-        while leaf is not None and leaf not in seen and (head := self.by_id.get(leaf)) is not None:
-            seen.add(leaf)
+        while leaf is not None and (head := self.by_id.get(leaf)) is not None:
             path.append(head)
             leaf = head.parent_id
+            if len(path) > len(self.by_id):  # in a cycle: keep what comes before the first repetition
+                path = list(dict.fromkeys(path))
+                break
         path.reverse()
         return path
 
@@ -138,7 +139,8 @@ class Index:
         role = model = level = None
         link = facts.target_id
         if kind == "message":
-            role, model = facts.role, self._count_message(facts)
+            role = None if facts.message is None else facts.message.role
+            model = self._count_message(facts)
         else:
             kind = intern(OTHER_NAMES.get(kind, kind))
             match kind:
@@ -177,7 +179,7 @@ class Index:
         elif isinstance(message, ToolResultSkim):
             totals.tool_results += 1
         else:
-            totals.user_messages += facts.role == "user"
+            totals.user_messages += isinstance(message, UserSkim)
             return None
         if message.usage is not None:
             totals.add(message.usage)

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 from piolet.base.json import loads
@@ -18,7 +19,7 @@ from piolet.harness.session.storage import Change, Line, MemoryStorage, Storage,
 
 #: How long an append waits for another process that is appending.
 LOCK_SECONDS = 10.0
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 _TAIL = 64  # bytes that are compared to notice that a file was changed in place
 _descriptors = Descriptors(limit=64)
@@ -33,6 +34,7 @@ class JsonlStorage:
         self._draft = None if draft is None else MemoryStorage(draft)
         self._read_only = read_only
         self._writable = False
+        self._held: int | None = None  # the descriptor while it is locked
         self._identity: tuple[int, int] | None = None  # device and inode of the file that `_end` is about
         self._end = 0  # behind the last line that was given
         self._tail = b""  # what stands before `_end`
@@ -47,7 +49,7 @@ class JsonlStorage:
         if self._draft is not None:
             yield from self._draft.lines()
             return
-        with _descriptors.use(self, self._open) as fd:
+        with self._file() as fd:
             yield from self._read_lines(fd, torn)
             if self._end:
                 self._tail = os.pread(fd, min(_TAIL, self._end), max(0, self._end - _TAIL))
@@ -56,9 +58,9 @@ class JsonlStorage:
         if self._draft is not None:
             yield from self._draft.read(positions)
             return
-        buffer = _Buffer()
+        buffer = _Buffer(_CHUNK)
         start = end = 0  # what of the file is in the buffer
-        with _descriptors.use(self, self._open) as fd:
+        with self._file() as fd:
             for position in positions:
                 if not start <= position < end:
                     start = end = position
@@ -84,7 +86,11 @@ class JsonlStorage:
             with _descriptors.use(self, self._open_to_write) as fd, exclusive(fd, LOCK_SECONDS):
                 change = self._look(fd)
                 if change != "deleted":
-                    yield change
+                    self._held = fd
+                    try:
+                        yield change
+                    finally:
+                        self._held = None
                     return
                 self._restore(fd)
             _descriptors.close(self)
@@ -96,12 +102,12 @@ class JsonlStorage:
         if self._draft is not None:
             self._draft.write(data)
             return
-        with _descriptors.use(self, self._open_to_write) as fd:
-            size = os.fstat(fd).st_size
-            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-            text = (b"\n" if torn else b"") + (data + b"\n" if data else b"")
-            self._unsynced = True
-            _write_all(fd, text)
+        assert self._held is not None, "writing is for those who hold the lock"
+        size = os.fstat(self._held).st_size
+        torn = size > 0 and os.pread(self._held, 1, size - 1) != b"\n"
+        text = (b"\n" if torn else b"") + (data + b"\n" if data else b"")
+        self._unsynced = True
+        _write_all(self._held, text)
 
     def begin(self) -> None:
         if self._draft is None:
@@ -115,7 +121,7 @@ class JsonlStorage:
     def sync(self) -> None:
         with contextlib.suppress(FileNotFoundError):  # deleted: there is nothing to wait for
             if self._unsynced:
-                with _descriptors.use(self, self._open) as fd:
+                with self._file() as fd:
                     os.fsync(fd)
             if self._unsynced_name:
                 _sync_folder(os.path.dirname(self.path))
@@ -123,6 +129,11 @@ class JsonlStorage:
 
     def close(self) -> None:
         _descriptors.close(self)
+
+    def _file(self) -> AbstractContextManager[int]:
+        if self._held is not None:
+            return contextlib.nullcontext(self._held)
+        return _descriptors.use(self, self._open)
 
     def _open(self) -> int:
         if not self._read_only:
@@ -147,7 +158,11 @@ class JsonlStorage:
         return fd
 
     def _read_lines(self, fd: int, torn: bool) -> Iterator[Line]:
-        buffer = _Buffer()
+        size = os.fstat(fd).st_size
+        if size == self._end:
+            self.torn = False
+            return
+        buffer = _Buffer(min(_CHUNK, max(1, size - self._end)))
         rest = 0  # bytes of a line whose end is not in the buffer yet
         while got := buffer.fill(fd, self._end + rest, keep=rest):
             start, end = 0, rest + got
@@ -187,8 +202,8 @@ class JsonlStorage:
 class _Buffer:
     """Memory that is filled from a file again and again, and grows with the longest line."""
 
-    def __init__(self) -> None:
-        self._bytes = bytearray(_CHUNK)
+    def __init__(self, size: int) -> None:
+        self._bytes = bytearray(size)
         self.view = memoryview(self._bytes)
 
     def fill(self, fd: int, offset: int, *, keep: int) -> int:

@@ -191,7 +191,7 @@ class EntryLog:
                     for id, line in rescued.items():
                         if id not in self.index.by_id:
                             self.storage.write(line)
-                    self.index.add_all(self.storage.lines())
+                            self.index.add_all(self.storage.lines())
                     yield
                     return
                 if change == "replaced":

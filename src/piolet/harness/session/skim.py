@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,7 @@ class Block(Struct):
 
 
 class AssistantSkim(Struct, tag_field="role", tag="assistant"):
+    role: ClassVar[str] = "assistant"
     content: list[Block] = []
     provider: str = ""
     model: str = ""
@@ -27,23 +28,24 @@ class AssistantSkim(Struct, tag_field="role", tag="assistant"):
 
 
 class ToolResultSkim(Struct, tag_field="role", tag="toolResult"):
+    role: ClassVar[str] = "toolResult"
     usage: Usage | None = None
 
 
 class UserSkim(Struct, tag_field="role", tag="user"):
-    pass
+    role: ClassVar[str] = "user"
 
 
 class BashSkim(Struct, tag_field="role", tag="bashExecution"):
-    pass
+    role: ClassVar[str] = "bashExecution"
 
 
 class CustomSkim(Struct, tag_field="role", tag="custom"):
-    pass
+    role: ClassVar[str] = "custom"
 
 
 class SystemSkim(Struct, tag_field="role", tag="system"):
-    pass
+    role: ClassVar[str] = "system"
 
 
 class OtherSkim(Struct):
@@ -72,16 +74,6 @@ class Skim(Struct, rename="camel"):
     provider: str | None = None
     model_id: str | None = None
     thinking_level: str | None = None
-
-    @property
-    def role(self) -> str | None:
-        match self.message:
-            case None | OtherSkim(role=None):
-                return None
-            case OtherSkim(role=role):
-                return role
-            case message:
-                return str(message.__struct_config__.tag)
 
 
 @cache
@@ -116,6 +108,8 @@ def _skim_message(message: Mapping[str, Any]) -> MessageSkim:
     role, usage = message.get("role"), normalize_usage(message.get("usage"))
     if role == "toolResult":
         return ToolResultSkim(usage)
+    if role == "user":
+        return UserSkim()
     if role != "assistant":
         return OtherSkim(role if isinstance(role, str) else None)
     content = message.get("content")
