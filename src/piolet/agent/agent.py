@@ -132,21 +132,20 @@ class Agent:
 
         Raises `Busy` while a run is under way. What the provider does wrong is in the last message.
         """
-        prompts = [*as_messages(prompt, images), *self._next_turn]
         self._slot.check_free("a run")
-        self._next_turn.clear()
+        prompts = [*as_messages(prompt, images), *self.take_next_turn()]
         return await self._slot.run("a run", lambda own: self._run(prompts, own), signal)
 
-    async def continue_(self, *, signal: AbortSignal | None = None) -> list[BaseMessage]:
+    async def continue_(self, *, signal: AbortSignal | None = None, anyway: bool = False) -> list[BaseMessage]:
         """Run without a new prompt: after a failed answer was taken out, or for messages that wait in a queue.
 
-        Raises `Busy`, and `NothingToContinue`.
+        `anyway`: also if the conversation ends with an answer. Raises `Busy`, and `NothingToContinue`.
         """
         self._slot.check_free("a run")
         prompts: Sequence[BaseMessage] = ()
         if (not self._messages or isinstance(self._messages[-1], AssistantMessage)) and not self.steering:
             prompts = self.follow_ups.due()
-            if not prompts:
+            if not prompts and not anyway:
                 raise NothingToContinue("The conversation ends with an answer and no message is queued")
         return await self._slot.run("a run", lambda own: self._run(prompts, own), signal)
 
@@ -172,10 +171,14 @@ class Agent:
         """Add `message` to the next prompt, behind it."""
         self._next_turn.extend(as_messages(message))
 
+    def take_next_turn(self) -> list[BaseMessage]:
+        """Take away and return what waits for the next prompt."""
+        taken, self._next_turn = self._next_turn, []
+        return taken
+
     async def clear_queue(self) -> ClearedQueues:
         """Empty all queues and hand back what was in them."""
-        next_turn, self._next_turn = self._next_turn, []
-        cleared = ClearedQueues(self.steering.clear(), self.follow_ups.clear(), next_turn)
+        cleared = ClearedQueues(self.steering.clear(), self.follow_ups.clear(), self.take_next_turn())
         if cleared.steering or cleared.follow_up:
             await self._emit_queues()
         return cleared

@@ -51,10 +51,13 @@ class MessageEnd(Struct, frozen=True):
 
 
 class ToolExecutionStart(Struct, frozen=True):
+    """A call begins. `parent_tool_call_id`: the call during which a tool made this one; None: the model made it."""
+
     type: ClassVar[Literal["tool_execution_start"]] = "tool_execution_start"
     tool_call_id: str
     tool_name: str
     args: dict[str, Any]
+    parent_tool_call_id: str | None = None
 
 
 class ToolExecutionUpdate(Struct, frozen=True):
@@ -63,6 +66,7 @@ class ToolExecutionUpdate(Struct, frozen=True):
     tool_name: str
     args: dict[str, Any]
     partial_result: ToolResult
+    parent_tool_call_id: str | None = None
 
 
 class ToolExecutionEnd(Struct, frozen=True):
@@ -72,6 +76,7 @@ class ToolExecutionEnd(Struct, frozen=True):
     result: ToolResult
     is_error: bool
     duration_ms: int
+    parent_tool_call_id: str | None = None
 
 
 class TurnEnd(Struct, frozen=True):

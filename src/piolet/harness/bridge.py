@@ -36,11 +36,17 @@ from piolet.llm.model import Model, StreamOptions
 
 
 class HookBridge:
-    """Asks the hooks where the loop calls back. `signal` gives the signal of the run under way."""
+    """Asks the hooks where the loop calls back. `signal` gives the signal of the run under way.
 
-    def __init__(self, hooks: Hooks, signal: Callable[[], AbortSignal | None]) -> None:
+    `parent_tool_call_id`: the call of a tool that makes the calls asked about; None: the model makes them.
+    """
+
+    def __init__(
+        self, hooks: Hooks, signal: Callable[[], AbortSignal | None], parent_tool_call_id: str | None = None
+    ) -> None:
         self._hooks = hooks
         self._signal = signal
+        self._parent = parent_tool_call_id
 
     async def transform_context(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
         if not self._hooks.wanted(CONTEXT):
@@ -56,7 +62,7 @@ class HookBridge:
     async def before_tool_call(self, pending: PendingCall) -> Block | None:
         if not self._hooks.wanted(TOOL_CALL):
             return None
-        event = ToolCallEvent(pending.call.id, pending.call.name, pending.arguments)
+        event = ToolCallEvent(pending.call.id, pending.call.name, pending.arguments, self._parent)
         event = await self._hooks.run(TOOL_CALL, event, self._signal())
         if event.block is not None:
             return Block(event.block.reason or "Tool call blocked", event.block.terminate)
@@ -77,6 +83,7 @@ class HookBridge:
             result.is_error,
             result.structured_content,
             result.usage,
+            self._parent,
         )
         event = await self._hooks.run(TOOL_RESULT, event, self._signal())
         return patched(result, event) if event.changed else None

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from piolet.base.ids import now_ms
+from piolet.base.json import encode
 from piolet.harness.messages import CustomMessage
 from piolet.harness.session.entries import Replacement
+from piolet.harness.session.errors import InvalidEntry
 from piolet.llm.messages import Usage, UserBlock
 
 if TYPE_CHECKING:
@@ -86,3 +88,24 @@ def append_draft(session: Session, draft: EntryDraft) -> str:
             )
         case LabelDraft():
             return session.append_label(draft.target_id, draft.label)
+
+
+def check_drafts(session: Session, drafts: Sequence[EntryDraft]) -> None:
+    """Raise `SessionError` or TypeError if one of `drafts` could not be appended at the leaf of `session`."""
+    for draft in drafts:
+        match draft:
+            case CustomDraft(data=data):
+                encode(data)
+            case CustomMessageDraft(content=content, details=details):
+                encode([content, details])
+            case ContextEditDraft(target_id=target, content=content):
+                session.check_editable(target)
+                encode(content)
+            case CompactionDraft(first_kept_entry_id=kept, details=details):
+                encode(details)
+                if kept is not None and session.head(kept) not in session.path_heads():
+                    raise InvalidEntry(f"Entry {kept} is not on the current branch, so a compaction cannot keep it")
+            case LabelDraft(target_id=target):
+                session.head(target)
+            case _:
+                raise TypeError(f"{type(draft).__name__} is no draft of an entry")

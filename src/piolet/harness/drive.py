@@ -27,8 +27,9 @@ from piolet.harness.hook_points import (
     Outcome,
     TurnEndEvent,
 )
+from piolet.harness.prompt.records import editable
 from piolet.harness.retry import GiveUp, Retry, next_try
-from piolet.llm.messages import AssistantMessage, BaseMessage, ImageContent, UserMessage, text_of
+from piolet.llm.messages import AssistantMessage, BaseMessage, UserMessage
 from piolet.llm.overflow import is_overflow, is_recoverable_length
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Drive:
             while await self._goes_on():
                 self._new += await self._agent_run(())
         finally:
-            await harness.flush_idle()
+            await harness.appender.flush_idle()
             failure = harness.failure
             harness.release()
             await harness.publish(AgentSettled(self._outcome == "aborted"), self._signal)
@@ -92,26 +93,20 @@ class Drive:
             await compactor.compact("threshold", self._signal)
 
     async def _begin(self, prompts: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-        """Store the prompt, then ask the hooks; return all messages that the run starts with."""
+        """Store the prompt and what waited for it, then ask the hooks; return all messages that the run starts with."""
         harness = self._harness
+        prompts = [*prompts, *harness.agent.take_next_turn()]
         prompts = [await harness.bridge.finalize_message(prompt) for prompt in prompts]
         for prompt in prompts:
             harness.recorder.store(prompt)
         if not harness.hooks.wanted(BEFORE_AGENT_START):
             return prompts
-        first = prompts[0]
-        content = getattr(first, "content", "")
-        blocks = [] if isinstance(content, str) else content
-        text, inputs = await harness.build_prompt()
-        event = BeforeAgentStart(
-            message=first,
-            prompt=text_of(content) if isinstance(first, UserMessage) else "",
-            images=[block for block in blocks if isinstance(block, ImageContent)],
-            system_prompt=text,
-            system_prompt_options=inputs,
-        )
+        inputs = editable((await harness.build_prompt())[1])
+        event = BeforeAgentStart(prompts[0], inputs)
         event = await harness.hooks.run(BEFORE_AGENT_START, event, self._signal)
         self._replaced_prompt, self._appended = event.replaced_prompt, event.appended
+        if event.system_prompt_options != replace(inputs, append=[*inputs.append, *event.appended]):
+            self._replaced_prompt = event.system_prompt
         return [*prompts, *(draft.message() for draft in event.messages)]
 
     async def _build_prompt(self) -> None:
@@ -123,13 +118,13 @@ class Drive:
     # ---- one agent run
 
     async def _agent_run(self, prompts: Sequence[BaseMessage]) -> list[BaseMessage]:
+        harness, asked_for = self._harness, self._one_more
         self._retry, self._one_more = None, False
-        harness = self._harness
         if prompts:
             return await harness.agent.prompt(prompts, signal=self._signal)
         harness.refresh_context()
         try:
-            return await harness.agent.continue_(signal=self._signal)
+            return await harness.agent.continue_(signal=self._signal, anyway=asked_for)
         except NothingToContinue:
             return []
 
@@ -170,7 +165,7 @@ class Drive:
 
     async def _end_turn(self, event: TurnEnd) -> None:
         harness = self._harness
-        await harness.flush_turn()
+        await harness.appender.flush_turn()
         if not harness.hooks.wanted(TURN_END):
             return
         ids = [harness.recorder.entry_id(result) for result in event.tool_results]
@@ -180,10 +175,11 @@ class Drive:
             event.tool_results,
             harness.recorder.entry_id(event.message),
             [entry_id for entry_id in ids if entry_id],
+            harness.agent.messages,
             outcome=_outcome(event.message),
         )
         asked = await harness.hooks.run(TURN_END, asked, self._signal)
-        await harness.append_all(asked.entries)
+        await harness.appender.append_checked(TURN_END.name, asked.entries)
         self._one_more = asked.continue_
 
     # ---- recovering
@@ -252,20 +248,22 @@ class Drive:
         """Take a failed answer and the results of its calls out of the context; the record keeps them."""
         recorder = self._harness.recorder
         ids = [recorder.entry_id(message), *(recorder.result_id(call.id) for call in message.tool_calls)]
-        await self._harness.append_all([ContextEditDraft(entry_id) for entry_id in ids if entry_id is not None])
+        await self._harness.appender.append_all(
+            [ContextEditDraft(entry_id) for entry_id in ids if entry_id is not None]
+        )
 
     # ---- settling
 
     async def _one_more_at_boundary(self) -> bool:
         harness = self._harness
-        again = self._one_more or (self._answered_well() and self._queued())
         if harness.hooks.wanted(AGENT_BEFORE_SETTLE):
-            event = BeforeSettleEvent(self._outcome)
+            event = BeforeSettleEvent(self._outcome, harness.agent.messages)
             event = await harness.hooks.run(AGENT_BEFORE_SETTLE, event, self._signal)
-            await harness.append_all(event.entries)
-            again = again or event.continue_
+            await harness.appender.append_checked(AGENT_BEFORE_SETTLE.name, event.entries)
+            self._one_more = self._one_more or event.continue_
+        again = self._one_more or (self._answered_well() and self._queued())
         if not again:
-            await harness.flush_idle()
+            await harness.appender.flush_idle()
             again = self._outcome == "completed" and bool(harness.agent.steering or harness.agent.follow_ups)
         harness.refresh_context()
         return again

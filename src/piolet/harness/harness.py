@@ -19,13 +19,14 @@ from piolet.agent.running import Busy, RunSlot
 from piolet.agent.tools import AgentTool
 from piolet.base.abort import AbortController, AbortSignal
 from piolet.base.frontmatter import split_frontmatter
+from piolet.harness.appending import Appender
 from piolet.harness.bridge import HookBridge
 from piolet.harness.compaction.compactor import CompactionPolicy, Compactor
-from piolet.harness.drafts import CONTEXT_DRAFTS, ContextEditDraft, CustomDraft, EntryDraft, append_draft
+from piolet.harness.drafts import EntryDraft
 from piolet.harness.drive import Drive, RunResult
 from piolet.harness.environments.base import Environment
 from piolet.harness.errors import HarnessBusy, HarnessClosed, NothingToDo, UnknownTarget
-from piolet.harness.events import CompactionResult, EntryAppended, HarnessEvent, ModelSelect, ThinkingLevelSelect
+from piolet.harness.events import CompactionResult, HarnessEvent, ModelSelect, ThinkingLevelSelect
 from piolet.harness.hook_points import ASKED_AT_HOOK
 from piolet.harness.hooks import Hook, Hooks
 from piolet.harness.messages import convert_to_llm
@@ -97,6 +98,8 @@ class AgentHarness:
         self.options = options or StreamOptions()
         self.failure: SessionError | None = None
         self.recorder = Recorder(session)
+        self.appender = Appender(self)
+        self.context_is_stale = False
         self.bridge = HookBridge(self.hooks, lambda: self._slot.signal)
         self._models = models
         self._skills = skills
@@ -106,11 +109,8 @@ class AgentHarness:
         self._slot = RunSlot()
         self._drive: Drive | None = None
         self._listeners: list[Listener] = []
-        self._at_turn_end: list[EntryDraft] = []
-        self._when_idle: list[EntryDraft | BaseMessage] = []
         self._retry_wait: AbortController | None = None
         self._stream: AssistantStream | None = None
-        self._stale = False
         self._closed = False
         level = clamp_level(model, thinking_level)
         self.agent = Agent(
@@ -309,71 +309,30 @@ class AgentHarness:
         parted from its result. "idle": when the run settles. Raises `SessionError`.
         """
         self._check_open()
-        busy = self._slot.running is not None
-        if busy and when == "idle":
-            self._when_idle.append(entry)
-            return None
-        if busy and isinstance(entry, BaseMessage):
-            self._when_idle.append(entry)
-            return None
-        if busy and isinstance(entry, CONTEXT_DRAFTS):
-            self._at_turn_end.append(entry)
-            return None
-        return await self._append_now(entry)
-
-    async def _append_now(self, entry: EntryDraft | BaseMessage) -> str:
-        if isinstance(entry, BaseMessage):
-            entry_id = self.recorder.store(entry)
-            self.recorder.forget()
-            self._stale = True
-        else:
-            entry_id = append_draft(self.session, entry)
-            self._stale = self._stale or isinstance(entry, CONTEXT_DRAFTS)
-            if isinstance(entry, CustomDraft | ContextEditDraft):
-                await self.publish(EntryAppended(self.session.get_entry(entry_id)))
-        if self._slot.running is None:
-            self.refresh_context()
+        entry_id, events = self.appender.place(entry, when)
+        for event in events:
+            await self.publish(event)
         return entry_id
-
-    async def append_all(self, entries: Sequence[EntryDraft]) -> None:
-        """Append entries at a boundary, where the context is whole."""
-        for entry in entries:
-            with self._recording():
-                await self._append_now(entry)
-
-    async def flush_turn(self) -> None:
-        """Append what waited for the end of the turn."""
-        waiting, self._at_turn_end = self._at_turn_end, []
-        await self.append_all(waiting)
-
-    async def flush_idle(self) -> None:
-        """Append what waited for the end of the run."""
-        await self.flush_turn()
-        waiting, self._when_idle = self._when_idle, []
-        for entry in waiting:
-            with self._recording():
-                await self._append_now(entry)
-        self.recorder.forget()
-        self.refresh_context()
 
     def refresh_context(self) -> None:
         """Build the context again if an entry changed it."""
-        if self._stale:
+        if self.context_is_stale:
             self.rebuild_context()
 
     def rebuild_context(self) -> None:
         """Build the context from the session."""
-        self._stale = False
+        self.context_is_stale = False
         messages = self.session.build_context().messages
         self.agent.replace_messages([message for message in messages if isinstance(message, BaseMessage)])
 
     def record(self, store: Callable[[], object]) -> None:
         """Do `store`; if the session cannot take it, remember why and stop the run."""
-        with self._recording():
+        with self.recording():
             store()
 
     @contextmanager
-    def _recording(self) -> Iterator[None]:
+    def recording(self) -> Iterator[None]:
+        """`record`, for a block of code."""
         try:
             yield
         except SessionError as error:
@@ -413,7 +372,7 @@ class AgentHarness:
             assert result is not None, "a manual compaction succeeds or raises"
             return result
 
-        return await self._operate("a compaction", work)
+        return await self._beside_runs("a compaction", work)
 
     async def navigate_tree(
         self,
@@ -442,7 +401,7 @@ class AgentHarness:
                 label=label,
             )
 
-        return await self._operate("a navigation", work)
+        return await self._beside_runs("a navigation", work)
 
     def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> Session:
         """Write a new session with the branch up to an entry and return it; this harness keeps its own.
@@ -473,12 +432,17 @@ class AgentHarness:
     # ---- closing
 
     async def close(self) -> None:
-        """Stop what is under way, then close the session. The environment belongs to whoever made it."""
+        """Stop what is under way, store what waits for the next prompt, then close the session.
+
+        The environment belongs to whoever made it.
+        """
         if self._closed:
             return
         self._slot.abort("closed")
         await self.wait_idle()
         self._closed = True
+        for message in self.agent.take_next_turn():
+            self.record(lambda message=message: self.recorder.store(message))  # type: ignore[misc]
         self.session.close()
 
     # ---- in a run
@@ -502,6 +466,17 @@ class AgentHarness:
             return await self._slot.run(name, work)
         except Busy as error:
             raise HarnessBusy(str(error)) from None
+
+    async def _beside_runs(self, name: str, work: Callable[[AbortSignal], Awaitable[T]]) -> T:
+        """Operate, then append what waited for the end."""
+
+        async def whole(signal: AbortSignal) -> T:
+            try:
+                return await work(signal)
+            finally:
+                await self.appender.flush_idle()
+
+        return await self._operate(name, whole)
 
     async def ask(self, model: Model, context: Context, options: StreamOptions) -> AssistantMessage:
         """Send one request beside the conversation and return the answer."""

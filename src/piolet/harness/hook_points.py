@@ -16,8 +16,17 @@ from msgspec.structs import replace
 from piolet.agent.tools import ToolResult
 from piolet.harness.drafts import CustomMessageDraft, EntryDraft
 from piolet.harness.hooks import Hook
-from piolet.harness.prompt.records import PromptInputs
-from piolet.llm.messages import AssistantMessage, BaseMessage, ImageContent, ToolResultMessage, Usage, UserBlock
+from piolet.harness.prompt.records import PromptInputs, editable
+from piolet.harness.prompt.system_prompt import system_prompt
+from piolet.llm.messages import (
+    AssistantMessage,
+    BaseMessage,
+    ImageContent,
+    ToolResultMessage,
+    Usage,
+    UserBlock,
+    text_of,
+)
 
 Outcome: TypeAlias = Literal["completed", "aborted", "error"]
 
@@ -25,16 +34,36 @@ Outcome: TypeAlias = Literal["completed", "aborted", "error"]
 
 
 class BeforeAgentStart(Struct, frozen=True):
-    """The user's entry is in the tree, the first request not yet sent."""
+    """The user's entry is in the tree, the first request not yet sent.
 
-    message: BaseMessage | None
-    prompt: str
-    images: Sequence[ImageContent]
-    system_prompt: str
+    `message` starts the run. The lists of `system_prompt_options` are the handler's own: what it leaves in them is
+    used for this run. The rest is what handlers have asked for so far.
+    """
+
+    message: BaseMessage
     system_prompt_options: PromptInputs
     replaced_prompt: str | None = None
     appended: Sequence[str] = ()
     messages: Sequence[CustomMessageDraft] = ()
+
+    @property
+    def message_type(self) -> Literal["user", "custom"]:
+        return "custom" if self.message.role == "custom" else "user"
+
+    @property
+    def prompt(self) -> str:
+        """The text that starts the run."""
+        return text_of(getattr(self.message, "content", ""))
+
+    @property
+    def images(self) -> Sequence[ImageContent]:
+        content = getattr(self.message, "content", "")
+        return [] if isinstance(content, str) else [block for block in content if isinstance(block, ImageContent)]
+
+    @property
+    def system_prompt(self) -> str:
+        """The prompt as it stands now, with what earlier handlers changed."""
+        return system_prompt(self.system_prompt_options) if self.replaced_prompt is None else self.replaced_prompt
 
 
 class StartResult(Struct, frozen=True):
@@ -48,14 +77,25 @@ class StartResult(Struct, frozen=True):
 def _fold_start(event: BeforeAgentStart, result: StartResult) -> BeforeAgentStart:
     if result.message is not None:
         event = replace(event, messages=(*event.messages, result.message))
-    if result.append_system_prompt:
-        event = replace(event, appended=(*event.appended, result.append_system_prompt))
     if result.system_prompt is not None:
-        event = replace(event, system_prompt=result.system_prompt, replaced_prompt=result.system_prompt)
+        event = replace(event, replaced_prompt=result.system_prompt)
+    if result.append_system_prompt:
+        text = result.append_system_prompt
+        options = event.system_prompt_options
+        event = replace(
+            event,
+            system_prompt_options=replace(options, append=[*options.append, text]),
+            replaced_prompt=None if event.replaced_prompt is None else f"{event.replaced_prompt}\n\n{text}",
+            appended=(*event.appended, text),
+        )
     return event
 
 
-BEFORE_AGENT_START: Hook[BeforeAgentStart, StartResult] = Hook("before_agent_start", fold=_fold_start)
+BEFORE_AGENT_START: Hook[BeforeAgentStart, StartResult] = Hook(
+    "before_agent_start",
+    fold=_fold_start,
+    copy=lambda event: replace(event, system_prompt_options=editable(event.system_prompt_options)),
+)
 
 # ---- context
 
@@ -103,11 +143,15 @@ MESSAGE_END: Hook[MessageEndEvent, MessageResult] = Hook("message_end", fold=_fo
 
 
 class ToolCallEvent(Struct, frozen=True):
-    """A call about to run. `input` is mutable; what it holds afterwards is validated again and used."""
+    """A call about to run. `input` is mutable; what it holds afterwards is validated again and used.
+
+    `parent_tool_call_id`: the call during which a tool made this one; None for a call of the model.
+    """
 
     tool_call_id: str
     tool_name: str
     input: dict[str, Any]
+    parent_tool_call_id: str | None = None
     block: ToolCallResult | None = None
 
 
@@ -139,6 +183,7 @@ class ToolResultEvent(Struct, frozen=True):
     is_error: bool
     structured_content: Any = None
     usage: Usage | None = None
+    parent_tool_call_id: str | None = None
     changed: bool = False
 
 
@@ -224,22 +269,25 @@ class Boundary(Struct, frozen=True):
 
 
 class TurnEndEvent(Struct, frozen=True):
-    """A turn is over and stored."""
+    """A turn is over and stored. `context`: the messages that the next request would begin with; `entries` and
+    `continue_`: what handlers have asked for so far."""
 
     turn_index: int
     message: AssistantMessage
     tool_results: Sequence[ToolResultMessage]
     message_entry_id: str | None = None
     tool_result_entry_ids: Sequence[str] = ()
+    context: Sequence[BaseMessage] = ()
     entries: Sequence[EntryDraft] = field(default=())
     continue_: bool = False
     outcome: Outcome = "completed"
 
 
 class BeforeSettleEvent(Struct, frozen=True):
-    """The run is about to settle."""
+    """The run is about to settle. The fields are those of `TurnEndEvent`."""
 
     outcome: Outcome
+    context: Sequence[BaseMessage] = ()
     entries: Sequence[EntryDraft] = field(default=())
     continue_: bool = False
 

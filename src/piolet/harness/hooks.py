@@ -2,12 +2,13 @@
 
 A hook is a moment at which handlers are asked. An observing hook has no `fold`; a transforming one folds each result
 into the event, so that the next handler sees the change; a veto folds and is done at the first answer that decides.
-Handlers run in the order of registration, each awaited before the next; the list is fixed when the event starts. A
-handler that raises is reported with its owner and skipped, unless the hook says what a failure means.
+Handlers run by rank, then in the order of registration, each awaited before the next; the list is fixed when the event
+starts. A handler that raises is reported with its owner and skipped, unless the hook says what a failure means.
 """
 
 from __future__ import annotations
 
+import bisect
 import inspect
 import time
 import traceback
@@ -60,6 +61,7 @@ class HookFailure(Struct, frozen=True):
 class _Registration(Struct, frozen=True, eq=False):
     handler: Handler[Any, Any]
     owner: object
+    rank: int
 
 
 class Hooks:
@@ -71,15 +73,21 @@ class Hooks:
         self.on_failure = on_failure
 
     @overload
-    def on(self, hook: Hook[E, R], handler: Handler[E, R], *, owner: object = None) -> Callable[[], None]: ...
+    def on(
+        self, hook: Hook[E, R], handler: Handler[E, R], *, owner: object = None, rank: int = 0
+    ) -> Callable[[], None]: ...
     @overload
-    def on(self, hook: str, handler: Handler[Any, Any], *, owner: object = None) -> Callable[[], None]: ...
+    def on(
+        self, hook: str, handler: Handler[Any, Any], *, owner: object = None, rank: int = 0
+    ) -> Callable[[], None]: ...
 
-    def on(self, hook: Hook[E, R] | str, handler: Handler[E, R], *, owner: object = None) -> Callable[[], None]:
-        """Ask `handler` (sync or async) at `hook`; return a function that withdraws it."""
+    def on(
+        self, hook: Hook[E, R] | str, handler: Handler[E, R], *, owner: object = None, rank: int = 0
+    ) -> Callable[[], None]:
+        """Ask `handler` (sync or async) at `hook`, after those of lower `rank`; return a function that withdraws it."""
         name = hook if isinstance(hook, str) else hook.name
-        registration = _Registration(handler, owner)
-        self._handlers.setdefault(name, []).append(registration)
+        registration = _Registration(handler, owner, rank)
+        bisect.insort(self._handlers.setdefault(name, []), registration, key=lambda other: other.rank)
 
         def remove() -> None:
             self._handlers[name] = [other for other in self._handlers[name] if other is not registration]
@@ -107,12 +115,12 @@ class Hooks:
                 if result is not None and hook.fold:
                     event = hook.fold(event, cast(R, result))
             except Exception as error:
-                self._report(HookFailure(hook.name, registration.owner, event, error, time.monotonic() - begin))
+                self.report(HookFailure(hook.name, registration.owner, event, error, time.monotonic() - begin))
                 if hook.failed:
                     event = hook.failed(event, error)
             else:
                 if (seconds := time.monotonic() - begin) >= SLOW:
-                    self._report(HookFailure(hook.name, registration.owner, event, None, seconds))
+                    self.report(HookFailure(hook.name, registration.owner, event, None, seconds))
             if hook.done(event):
                 break
         return event
@@ -123,13 +131,14 @@ class Hooks:
         try:
             await self._ask(listener, event, signal)
         except Exception as error:
-            self._report(HookFailure(name, listener, event, error, time.monotonic() - begin))
+            self.report(HookFailure(name, listener, event, error, time.monotonic() - begin))
 
     async def _ask(self, handler: Handler[Any, Any], event: object, signal: AbortSignal | None) -> object:
         """After an abort a handler has 2 s, then it is cancelled."""
         result = handler(event)
         return await self._patience.wait_for(result, signal) if inspect.isawaitable(result) else result
 
-    def _report(self, failure: HookFailure) -> None:
+    def report(self, failure: HookFailure) -> None:
+        """Tell of a failure."""
         if self.on_failure is not None:
             self.on_failure(failure)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 
 class ContextFile(Struct, frozen=True):
@@ -54,3 +55,16 @@ class PromptInputs(Struct, frozen=True):
     docs_path: str | None = None
     examples_path: str | None = None
     sections: Mapping[str, str] = field(default_factory=dict)
+
+
+def editable(inputs: PromptInputs) -> PromptInputs:
+    """Return a copy whose lists and sections may be changed in place."""
+    return replace(
+        inputs,
+        tools=list(inputs.tools),
+        append=list(inputs.append),
+        context_files=list(inputs.context_files),
+        skills=list(inputs.skills),
+        guidelines=list(inputs.guidelines),
+        sections=dict(inputs.sections),
+    )

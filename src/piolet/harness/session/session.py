@@ -324,10 +324,7 @@ class Session:
 
         Raises `UnknownEntry`, or `InvalidEntry` for an entry that cannot be edited.
         """
-        head = self.head(target)
-        editable = head.type == "custom_message" or (head.type == "message" and head.role in _EDITABLE_ROLES)
-        if not editable or head not in self.path_heads():
-            raise InvalidEntry(f"Entry {target} is no message on the current branch, so its content cannot be edited")
+        head = self.check_editable(target)
         if replacement is not None:
             content = replacement.content
             if not isinstance(content, str | list | tuple):
@@ -335,6 +332,14 @@ class Session:
             if isinstance(content, str) and head.role in ("assistant", "toolResult"):
                 replacement = Replacement([TextContent(content)])
         return self._append(ContextEditEntry, target, replacement)
+
+    def check_editable(self, target: str) -> Head:
+        """Return the head of a message on the current branch. Raises `UnknownEntry`, `InvalidEntry` for all else."""
+        head = self.head(target)
+        editable = head.type == "custom_message" or (head.type == "message" and head.role in _EDITABLE_ROLES)
+        if not editable or head not in self.path_heads():
+            raise InvalidEntry(f"Entry {target} is no message on the current branch, so its content cannot be edited")
+        return head
 
     def append_usage(self, kind: str, provider: str, model: str, usage: Usage, note: str | None = None) -> str:
         """Append model work that belongs to no message; it counts in the totals."""
