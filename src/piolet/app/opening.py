@@ -52,3 +52,19 @@ def open_file(path: str, cwd: str, cwd_override: str | None = None) -> Session:
             f"To go on here, copy it into this directory: --fork {path}"
         )
     return session
+
+
+def session_notices(session: Session) -> list[str]:
+    """Return what the user should know of a session that was opened. Tells others that it is in use from now on."""
+    notices = []
+    if session.claim():
+        notices.append(
+            f"Session {session.id} is in use by another process. Both can go on: each continues a branch of its own."
+        )
+    if session.problems:
+        count = len(session.problems)
+        notices.append(
+            f"{count} damaged line{'s' if count > 1 else ''} of {session.path} could not be read; "
+            f"'piolet sessions verify {session.id}' tells more"
+        )
+    return notices

@@ -13,7 +13,7 @@ from piolet.app.agent_session import AgentSession
 from piolet.app.assembly import assemble, reassemble
 from piolet.app.extensions.ui import UI, NullUI
 from piolet.app.hook_points import SESSION_BEFORE_FORK, SESSION_BEFORE_SWITCH, BeforeFork, BeforeSwitch
-from piolet.app.opening import open_file, open_session
+from piolet.app.opening import open_file, open_session, session_notices
 from piolet.app.options import ForkSession, RuntimeOptions
 from piolet.app.services import Services, early_place, load_services, project_trust
 from piolet.app.trust import Ask
@@ -184,6 +184,8 @@ class Runtime:
 
     def _bind(self, services: Services, session: Session) -> None:
         self._services = services
+        for notice in session_notices(session):
+            services.tell_once(notice)
         self._session = assemble(services, session, self.hooks)
         self._session.harness.subscribe(self._tell)
 
