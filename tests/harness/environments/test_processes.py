@@ -78,10 +78,12 @@ async def test_death_by_a_signal_is_128_and_its_number(environment: LocalEnviron
 
 
 async def test_a_quick_command_does_not_wait_for_the_quiet_time(environment: LocalEnvironment) -> None:
-    started = time.monotonic()
+    times = []
     for _ in range(10):
+        started = time.monotonic()
         await sh(environment, "exit 0")
-    assert time.monotonic() - started < 0.9
+        times.append(time.monotonic() - started)
+    assert min(times) < processes.QUIET_SECONDS
 
 
 async def test_a_background_child_neither_holds_the_call_nor_is_killed(

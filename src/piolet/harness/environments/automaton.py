@@ -143,6 +143,7 @@ class Automaton:
         self._compile(node)
         self._steps.append(_Match())
         self._required = _required_literal(node)
+        self._has_word_edges = any(isinstance(step, _Assert) and step.kind in (r"\b", r"\B") for step in self._steps)
         self._sides: dict[str, _Side] = {}
         self._forget()
 
@@ -217,6 +218,8 @@ class Automaton:
     def _side(self, character: str) -> _Side:
         if not character:
             return "edge"
+        if not self._has_word_edges:
+            return "other"
         side = self._sides.get(character)
         if side is None:
             side = self._sides[character] = "word" if charsets.contains(charsets.word(), character) else "other"

@@ -7,8 +7,11 @@ import errno
 import os
 import stat as stat_bits
 from collections.abc import Sequence
+from typing import Final
 
 from piolet.harness.environments.base import DirectoryEntry, FileInfo, FileKind, Snapshot
+
+_STEP: Final = 65_536
 
 
 def canonical(path: str) -> str:
@@ -73,15 +76,17 @@ def read(path: str, offset: int, limit: int | None) -> bytes:
     # Non-blocking: a pipe that nobody writes would hold the open for ever.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb", buffering=0) as file:
-        _require_regular(os.fstat(descriptor).st_mode, path)
+        found = os.fstat(descriptor)
+        _require_regular(found.st_mode, path)
         if offset:
             file.seek(offset)
         if limit is None:
             return file.readall()
-        parts = []
-        while limit > 0 and (part := file.read(limit)):
+        parts, step = [], max(0, found.st_size - offset) + 1  # no more room than is needed
+        while limit > 0 and (part := file.read(min(limit, step))):
             parts.append(part)
             limit -= len(part)
+            step = max(step, _STEP)  # it grew, or the system makes it as it is read
         return b"".join(parts)
 
 
