@@ -145,9 +145,15 @@ async def _run(mode: Mode, options: RuntimeOptions, files: Sequence[InputFile], 
     from piolet.cli.crash import watch
 
     watch(asyncio.get_running_loop(), verbose=options.verbose)
+    if mode == "interactive":
+        from piolet.modes.interactive.mode import run_interactive
+
+        return await run_interactive(
+            lambda ask: Runtime.create(options, ask=ask), lambda runtime: _prompts(runtime, files, messages)
+        )
     runtime = await Runtime.create(options)
     _tell(runtime)
-    if mode != "interactive" and runtime.session.model is None:
+    if runtime.session.model is None:
         await _name_local_servers(runtime, mode)
     gc.enable()
     match mode:
@@ -163,9 +169,6 @@ async def _run(mode: Mode, options: RuntimeOptions, files: Sequence[InputFile], 
             from piolet.modes.print import run_print
 
             return await run_print(runtime, _prompts(runtime, files, messages))
-        case _:
-            await runtime.dispose()
-            raise StartError(f"The {mode} mode is not in this version; use -p or --mode json")
 
 
 async def _name_local_servers(runtime: Runtime, mode: Mode) -> None:

@@ -1,1 +1,1 @@
-"""The interactive terminal."""
+"""The full-screen face of a `Runtime`."""

@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 import re
 import select
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TextIO
 
 from textual import events, messages
 from textual._xterm_parser import XTermParser
@@ -18,6 +21,9 @@ from textual.message import Message
 
 from piolet.tui.keys import Key, KeyDecoder, Paste, TerminalInput
 from piolet.tui.widgets.key_events import KeyEvent
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 ESCAPE_SECONDS = 0.05  # after a lone ESC, until it is the Escape key
 _POLL_SECONDS = 0.1
@@ -42,7 +48,21 @@ class TerminalGone(Message):
 
 
 class TerminalDriver(LinuxDriver):
-    """The full-screen driver with our decoder."""
+    """The full-screen driver with our decoder. It draws on the app's `terminal`, if that names another file than
+    standard error."""
+
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        screen: TextIO = getattr(app, "terminal", None) or sys.__stderr__ or sys.stderr
+        self._file = _Lasting(screen)  # type: ignore[assignment]
+        self._screen_fd = screen.fileno()
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        try:
+            size = os.get_terminal_size(self._screen_fd)
+        except (OSError, ValueError):
+            return 80, 24
+        return size.columns or 80, size.lines or 24
 
     def start_application_mode(self) -> None:
         super().start_application_mode()  # type: ignore[no-untyped-call]
@@ -71,6 +91,22 @@ class TerminalDriver(LinuxDriver):
             for item in items:
                 if (message := to_message(item, mouse)) is not None:
                     self.process_message(message)
+
+
+class _Lasting:
+    """A file whose writer is not disturbed when the terminal behind it is gone: who reads it will tell."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self.fileno = file.fileno
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
 
 
 def to_message(item: TerminalInput, mouse: XTermParser) -> Message | None:

@@ -1,0 +1,149 @@
+"""The screen: regions below each other on the toolkit, and nothing that decides anything.
+
+Keys, pastes, clicks and the terminal's reports go to the `Face`; what it says is drawn here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, TextIO
+
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import Screen
+
+from piolet.tui.editor import Editor
+from piolet.tui.panels.panel import Panel
+from piolet.tui.widgets.driver import TerminalDriver, TerminalGone, TerminalReport
+from piolet.tui.widgets.editor_area import EditorArea
+from piolet.tui.widgets.lines_view import LinesView
+from piolet.tui.widgets.panel_view import PanelView
+from piolet.tui.widgets.strips import StripMaker
+from piolet.tui.widgets.transcript_view import TranscriptView
+
+if TYPE_CHECKING:
+    from piolet.modes.interactive.face import Face
+
+
+class MainScreen(Screen[None], inherit_bindings=False):
+    """The only screen; the toolkit's own keys are not wanted."""
+
+    ALLOW_SELECT = False
+
+
+class InteractiveApp(App[int], inherit_bindings=False):
+    """Shows transcript, queue, widgets of extensions, the editor or a panel, and the footer."""
+
+    CSS = """
+    Screen { background: ansi_default; color: ansi_default; layout: vertical; }
+    #input { height: auto; }
+    """
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, face: Face, editor: Editor, strips: StripMaker, terminal: TextIO | None = None) -> None:
+        """`terminal`: where to draw, if that is not standard error."""
+        self.terminal = terminal
+        super().__init__(driver_class=None if terminal is None else TerminalDriver, ansi_color=True)
+        self.face = face
+        self.failure: Exception | None = None
+        self.transcript_view = TranscriptView(strips, id="transcript")
+        self.pending_view = LinesView(face.pending_lines, strips, id="pending")
+        self.above_view = LinesView(face.widgets_above, strips, id="above")
+        self.editor_area = EditorArea(editor, strips, first_look=face.on_key, id="editor")
+        self.below_view = LinesView(face.widgets_below, strips, id="below")
+        self.footer_view = LinesView(face.footer_lines, strips, id="footer")
+        self._panels: list[PanelView] = []
+        self._strips = strips
+
+    def get_default_screen(self) -> Screen[None]:
+        return MainScreen(id="_default")
+
+    def compose(self) -> ComposeResult:
+        yield self.transcript_view
+        yield self.pending_view
+        yield self.above_view
+        with Vertical(id="input"):
+            yield self.editor_area
+        yield self.below_view
+        yield self.footer_view
+
+    def on_mount(self) -> None:
+        self.editor_area.focus()
+        self.call_after_refresh(self.face.begin)
+
+    # --------------------------------------------------------------------------------------------------- what is drawn
+
+    def redraw(self) -> None:
+        """Draw again what stands around the transcript."""
+        for view in (self.pending_view, self.above_view, self.below_view, self.footer_view):
+            view.redraw()
+        self.editor_area.redraw()
+
+    def set_strips(self, strips: StripMaker) -> None:
+        """Use other colours everywhere."""
+        self._strips = strips
+        self.transcript_view.set_strips(strips)
+        self.editor_area.set_strips(strips)
+        for view in (self.pending_view, self.above_view, self.below_view, self.footer_view):
+            view.set_strips(strips)
+        for panel in self._panels:
+            panel.set_strips(strips)
+
+    def every(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
+        """Call again and again; return a function that ends it."""
+        return self.set_interval(seconds, call).stop
+
+    # ---------------------------------------------------------------------------------------------------------- panels
+
+    def push_panel(self, panel: Panel) -> None:
+        """Show `panel` in place of the editor and of the panel that was there."""
+        for view in (*self._panels, self.editor_area):
+            view.display = False
+        view = PanelView(panel, self._strips)
+        self._panels.append(view)
+        self.query_one("#input").mount(view)
+        view.focus()
+
+    def pop_panel(self, panel: Panel) -> None:
+        """Take `panel` away; what was beneath it is shown again."""
+        for view in [view for view in self._panels if view.panel is panel]:
+            self._panels.remove(view)
+            if view.is_attached:
+                view.remove()
+        top = self._panels[-1] if self._panels else self.editor_area
+        if self.is_running and top.is_attached:
+            top.display = True
+            top.focus()
+
+    @property
+    def panel(self) -> PanelView | None:
+        """The panel that is shown."""
+        return self._panels[-1] if self._panels else None
+
+    # ---------------------------------------------------------------------------------------------------------- events
+
+    def on_editor_area_submitted(self, message: EditorArea.Submitted) -> None:
+        self.face.submission.submit()
+
+    def on_transcript_view_clicked(self, message: TranscriptView.Clicked) -> None:
+        self.face.on_click(message.block)
+
+    def on_transcript_view_selected(self, message: TranscriptView.Selected) -> None:
+        self.face.on_select(message.text)
+
+    def on_terminal_report(self, message: TerminalReport) -> None:
+        self.face.on_report(message.sequence)
+
+    def on_terminal_gone(self, message: TerminalGone) -> None:
+        self.face.on_terminal_gone()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """The toolkit would print a traceback; who runs the app is told instead."""
+        self.failure = self.failure or error
+        if self.is_headless:
+            super()._handle_exception(error)
+        else:
+            self._return_code = 1
+            self._close_messages_no_wait()

@@ -1,0 +1,66 @@
+"""Colours and what the terminal can do: which theme is in force, and who turns styled lines into strips."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from piolet.app.settings import Settings
+from piolet.tui.spans import Color
+from piolet.tui.terminal_caps import CapsChoice, TerminalCaps, detect, read_color
+from piolet.tui.theme import SYSTEM, Appearance, Theme, appearance_from_colorfgbg, choose_theme
+from piolet.tui.theme_builtin import built_in_theme
+from piolet.tui.theme_color import luminance
+from piolet.tui.widgets.strips import StripMaker
+
+_MIDDLE = 0.18  # the luminance of a background above which it is light
+
+
+class Looks:
+    """The theme in force. Until the settings are read it is a built-in one."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = environ
+        self.caps: TerminalCaps = detect(environ)
+        self.appearance: Appearance = appearance_from_colorfgbg(environ.get("COLORFGBG", "")) or "dark"
+        self.theme: Theme = built_in_theme(self.appearance)
+        self._background: str | None = None
+
+    def apply(self, settings: Settings, themes: Mapping[str, Theme], chosen: str | None = None) -> str | None:
+        """Take on the theme that `chosen`, else the settings, name; return what was wrong with it, if anything."""
+        self.caps = detect(
+            self._environ,
+            CapsChoice(
+                settings.terminal_true_color,
+                settings.terminal_hyperlinks,
+                "none" if settings.terminal_images is False else settings.terminal_images,
+            ),
+        )
+        name = choose_theme(chosen or settings.theme, self.appearance) or SYSTEM
+        if name == SYSTEM:
+            self.theme = built_in_theme(self.appearance)
+            return None
+        if name in themes:
+            self.theme = themes[name]
+            return None
+        self.theme = built_in_theme(self.appearance)
+        return f"There is no theme {name!r}"
+
+    def hear(self, report: str) -> bool:
+        """Take in a reply of the terminal; return whether it turned the appearance."""
+        color = read_color(report)
+        if color is None or color[0] != "11":
+            return False
+        before, self.appearance = self.appearance, "light" if luminance(color[1]) > _MIDDLE else "dark"
+        return before != self.appearance
+
+    @property
+    def palette(self) -> Mapping[str, Color]:
+        """The literal colour of each token as this terminal can show it; empty without colours."""
+        if self.caps.colors == "none":
+            return {}
+        return self.theme.palette(truecolor=self.caps.colors == "truecolor")
+
+    def strips(self) -> StripMaker:
+        """Return who makes strips in the present colours."""
+        return StripMaker(self.palette, hyperlinks=self.caps.hyperlinks)

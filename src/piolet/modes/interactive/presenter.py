@@ -1,0 +1,346 @@
+"""Turns what happens in a session into blocks of the transcript. It knows neither toolkit nor runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from piolet.agent.events import (
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+)
+from piolet.app.renderers.registry import BUILT_IN
+from piolet.app.renderers.view import ToolRenderer
+from piolet.harness.events import AutoRetryEnd, CompactionEnd, HarnessEvent
+from piolet.harness.messages import (
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+)
+from piolet.harness.prompt.skills import parse_skill_block
+from piolet.llm.events import (
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from piolet.llm.messages import (
+    AssistantMessage,
+    BaseMessage,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    text_of,
+)
+from piolet.modes.interactive.thinking_block import ThinkingBlock
+from piolet.modes.interactive.tool_block import ToolBlock
+from piolet.tui.blocks.bash import BashView, bash_lines
+from piolet.tui.blocks.live import DrawnBlock, GrowingMarkdown
+from piolet.tui.blocks.messages import (
+    THINKING_LABEL,
+    branch_lines,
+    compaction_lines,
+    custom_lines,
+    skill_lines,
+    stop_lines,
+    user_lines,
+)
+from piolet.tui.blocks.notices import error_lines, status_lines, warning_lines
+from piolet.tui.transcript import Transcript, TranscriptBlock
+
+Part: TypeAlias = GrowingMarkdown | ToolBlock
+
+
+@dataclass
+class Look:
+    """How messages are shown: whether thinking is hidden and behind what label, who draws tools, what paths are
+    shortened by."""
+
+    cwd: str = ""
+    home: str = ""
+    hide_thinking: bool = False
+    thinking_label: str = THINKING_LABEL
+    renderers: Mapping[str, ToolRenderer] = field(default_factory=lambda: BUILT_IN)
+
+
+class Presenter:
+    """Keeps `transcript` in step with the session. `repaint` is called after each change."""
+
+    def __init__(self, transcript: Transcript, look: Look, repaint: Callable[[], None]) -> None:
+        self.transcript = transcript
+        self.look = look
+        #: Blocks that stay at the head whatever session is shown.
+        self.head: list[TranscriptBlock] = []
+        self._repaint = repaint
+        self._parts: dict[int, Part] = {}  # of the answer that arrives, by content index
+        self._tools: dict[str, ToolBlock] = {}  # calls without a result, by id
+        self._expected: DrawnBlock | None = None
+        self._status: DrawnBlock | None = None
+
+    # ------------------------------------------------------------------------------------------------------- notices
+
+    def status(self, text: str) -> None:
+        """Show a status; it takes the place of one that stands at the end."""
+        if self._status is not None and self.transcript.blocks[-1:] == [self._status]:
+            self.transcript.remove(self._status)
+        self._status = DrawnBlock(lambda frame: status_lines(text, frame), text)
+        self.add(self._status)
+
+    def warn(self, text: str) -> None:
+        self.add(DrawnBlock(lambda frame: warning_lines(text, frame), text))
+
+    def error(self, text: str) -> None:
+        self.add(DrawnBlock(lambda frame: error_lines(text, frame), text))
+
+    def add(self, block: TranscriptBlock) -> None:
+        """Put a block at the end."""
+        self.transcript.add(block)
+        self._repaint()
+
+    def changed(self, block: TranscriptBlock) -> None:
+        """Draw a block anew."""
+        self.transcript.changed(block)
+        self._repaint()
+
+    # -------------------------------------------------------------------------------------------------- whole session
+
+    def show_session(self, messages: Iterable[BaseMessage]) -> None:
+        """Show `messages` in place of what is there."""
+        self._parts, self._tools, self._expected, self._status = {}, {}, None, None
+        self.transcript.replace_all(self.head)
+        for message in messages:
+            self._whole(message)
+        self._repaint()
+
+    def expect(self, text: str) -> Callable[[], None]:
+        """Show a prompt before the session has it; return a function that takes it back."""
+        block = self._expected = DrawnBlock(lambda frame: user_lines(text, frame), text, is_prompt=True)
+        self.add(block)
+
+        def take_back() -> None:
+            if self._expected is block:
+                self._expected = None
+                self.transcript.remove(block)
+                self._repaint()
+
+        return take_back
+
+    def toggle_thinking(self) -> bool:
+        """Hide or show all thinking; return whether it is hidden now."""
+        self.look.hide_thinking = hidden = not self.look.hide_thinking
+        for block in self.transcript.blocks:
+            if isinstance(block, ThinkingBlock):
+                block.hidden = hidden
+                self.transcript.changed(block)
+        self._repaint()
+        return hidden
+
+    def tick(self) -> None:
+        """Time has passed: draw the calls that run, whose cards tell how long."""
+        for block in self._tools.values():
+            if block.running:
+                self.changed(block)
+
+    # -------------------------------------------------------------------------------------------------------- events
+
+    def on_event(self, event: HarnessEvent) -> None:
+        """Take in what happened."""
+        match event:
+            case MessageStart(message=message) if not isinstance(message, AssistantMessage | ToolResultMessage):
+                self._whole(message)
+            case MessageStart():
+                self._parts = {}
+            case MessageUpdate():
+                self._stream(event)
+            case MessageEnd(message=AssistantMessage() as message):
+                self._end_answer(message)
+            case ToolExecutionStart():
+                block = self._tool(event.tool_call_id, event.tool_name)
+                block.start(event.args)
+                self.changed(block)
+            case ToolExecutionUpdate() if event.tool_call_id in self._tools:
+                block = self._tools[event.tool_call_id]
+                block.update(event.partial_result)
+                self.changed(block)
+            case ToolExecutionEnd():
+                result = event.result
+                block = self._tool(event.tool_call_id, event.tool_name)
+                block.finish(result.content, result.details, is_error=event.is_error, duration_ms=event.duration_ms)
+                self.changed(block)
+                del self._tools[event.tool_call_id]
+            case AutoRetryEnd(success=False, final_error=str(why)):
+                self.error(f"Gave up after {event.attempt} tries: {why}")
+            case CompactionEnd(aborted=True):
+                self.status("Compaction cancelled")
+            case CompactionEnd(error_message=str(why)):
+                self.error(why)
+            case _:
+                pass
+
+    def _stream(self, update: MessageUpdate) -> None:
+        match update.assistant_message_event:
+            case TextStart(content_index=index):
+                self._part(index, GrowingMarkdown())
+            case ThinkingStart(content_index=index):
+                self._part(index, self._thinking())
+            case ToolCallStart(content_index=index, id=id, tool_name=name):
+                self._part(index, self._tool_block(name or "", id))
+            case TextDelta(content_index=index, delta=delta) | ThinkingDelta(content_index=index, delta=delta):
+                part = self._parts.get(index)
+                if isinstance(part, GrowingMarkdown):
+                    part.append(delta)
+                    self.changed(part)
+            case TextEnd(content_index=index, content=content) | ThinkingEnd(content_index=index, content=content):
+                part = self._parts.get(index)
+                if isinstance(part, GrowingMarkdown):
+                    part.finish(content)
+                    self.changed(part)
+            case ToolCallDelta(content_index=index, delta=delta):
+                part = self._parts.get(index)
+                if isinstance(part, ToolBlock):
+                    part.feed(delta)
+                    self.changed(part)
+            case ToolCallEnd(content_index=index, tool_call=call):
+                part = self._parts.get(index)
+                if isinstance(part, ToolBlock):
+                    part.name = call.name
+                    part.complete(call.arguments)
+                    self._tools[call.id] = part
+                    self.changed(part)
+            case _:
+                pass
+
+    def _part(self, index: int, part: Part) -> None:
+        self._parts[index] = part
+        self.add(part)
+
+    def _end_answer(self, message: AssistantMessage) -> None:
+        """The answer is whole: add what did not come in pieces, and how it ended."""
+        for index, block in enumerate(message.content):
+            part = self._parts.get(index)
+            match block:
+                case TextContent(text=text):
+                    self._finish_text(index, part, text)
+                case ThinkingContent(thinking=text):
+                    self._finish_text(index, part if part else self._thinking(), text)
+                case ToolCall():
+                    self._finish_call(index, part, block, message)
+                case _:
+                    pass
+        for index, part in self._parts.items():
+            if index >= len(message.content) and isinstance(part, ToolBlock) and not part.done:
+                self._stop_call(part, message)
+        self._parts = {}
+        error = message.error_message if message.stop_reason == "error" else ""
+        if message.stop_reason in ("length", "error", "aborted"):
+            reason = message.stop_reason
+            self.add(DrawnBlock(lambda frame: stop_lines(reason, error or "", frame), error or reason))
+
+    def _finish_text(self, index: int, part: Part | None, text: str) -> None:
+        block = part if isinstance(part, GrowingMarkdown) else GrowingMarkdown()
+        block.finish(text)
+        if index in self._parts:
+            self.changed(block)
+        elif text.strip():
+            self._part(index, block)
+
+    def _finish_call(self, index: int, part: Part | None, call: ToolCall, message: AssistantMessage) -> None:
+        if not isinstance(part, ToolBlock):
+            part = self._tool_block(call.name, call.id)
+            part.complete(call.arguments)
+            self._part(index, part)
+        if message.stop_reason in ("error", "aborted"):
+            self._stop_call(part, message)
+            self._tools.pop(call.id, None)
+
+    def _stop_call(self, part: ToolBlock, message: AssistantMessage) -> None:
+        part.finish([], None, is_error=True)
+        self.changed(part)
+
+    # -------------------------------------------------------------------------------------------------- whole messages
+
+    def _whole(self, message: BaseMessage) -> None:
+        """Show a message that is complete."""
+        match message:
+            case UserMessage():
+                self._user(message)
+            case AssistantMessage():
+                self._end_answer(message)
+            case ToolResultMessage():
+                block = self._tool(message.tool_call_id, message.tool_name)
+                block.finish(
+                    message.content, message.details, is_error=message.is_error, duration_ms=message.duration_ms
+                )
+                self.changed(block)
+                del self._tools[message.tool_call_id]
+            case CustomMessage(custom_type=kind, display=True):
+                text = text_of(message.content)
+                self.add(DrawnBlock(lambda frame: custom_lines(kind, text, frame), text))
+            case BashExecutionMessage():
+                self.add(bash_block(message))
+            case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
+                self.add(DrawnBlock(lambda frame: compaction_lines(summary, tokens, frame), "compaction"))
+            case BranchSummaryMessage(summary=summary):
+                self.add(DrawnBlock(lambda frame: branch_lines(summary, frame), "branch"))
+            case _:
+                pass
+
+    def _user(self, message: UserMessage) -> None:
+        expected, self._expected = self._expected, None
+        if expected is not None:
+            self.transcript.remove(expected)
+        text = text_of(message.content)
+        images = [
+            f"[image: {block.mime_type}]"
+            for block in ([] if isinstance(message.content, str) else message.content)
+            if isinstance(block, ImageContent)
+        ]
+        skill = parse_skill_block(text)
+        if skill is not None:
+            name, body, text = skill.name, skill.content, skill.user_message or ""
+            self.add(DrawnBlock(lambda frame: skill_lines(name, body, frame), name, is_prompt=not text))
+        if text or images or skill is None:
+            self.add(DrawnBlock(lambda frame: user_lines(text, frame, images), text, is_prompt=True))
+
+    def _thinking(self) -> ThinkingBlock:
+        return ThinkingBlock(hidden=self.look.hide_thinking, label=self.look.thinking_label)
+
+    def _tool(self, call_id: str, name: str) -> ToolBlock:
+        """Return the card of a call; one whose call was never shown is made."""
+        if call_id not in self._tools:
+            self.add(self._tool_block(name, call_id))
+        return self._tools[call_id]
+
+    def _tool_block(self, name: str, call_id: str | None) -> ToolBlock:
+        look = self.look
+        block = ToolBlock(name, cwd=look.cwd, home=look.home, renderers=look.renderers)
+        if call_id is not None:
+            self._tools[call_id] = block
+        return block
+
+
+def bash_block(message: BashExecutionMessage) -> DrawnBlock:
+    """Return the card of a command that the user ran."""
+    view = BashView(
+        message.command,
+        message.output,
+        exit_code=message.exit_code,
+        cancelled=message.cancelled,
+        excluded=bool(message.exclude_from_context),
+        full_output_path=message.full_output_path or "",
+    )
+    return DrawnBlock(lambda frame: bash_lines(view, frame), f"{message.command}\n{message.output[:2000]}")

@@ -1,0 +1,102 @@
+"""The card of one tool call in the transcript, from its first argument to its result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from piolet.agent.tools import ToolResult
+from piolet.app.renderers.registry import BUILT_IN, tool_lines
+from piolet.app.renderers.view import ToolRenderer, ToolView
+from piolet.llm.arguments import PartialArguments
+from piolet.llm.messages import ImageContent, text_of
+from piolet.tui.blocks.frame import Frame
+from piolet.tui.spans import Line
+
+RendererError: TypeAlias = Callable[[str, Exception], None]
+
+
+class ToolBlock:
+    """A call that arrives, runs and ends. After each change the transcript must be told."""
+
+    is_prompt = False
+
+    def __init__(
+        self,
+        name: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        cwd: str = "",
+        home: str = "",
+        renderers: Mapping[str, ToolRenderer] = BUILT_IN,
+        on_error: RendererError | None = None,
+    ) -> None:
+        """Without `args` they are still arriving, piece by piece."""
+        self.name = name
+        self.running = False
+        self._args = args
+        self._pieces = PartialArguments()
+        self._started = 0.0
+        self._view = ToolView(name, complete=args is not None, state="arguments", cwd=cwd, home=home)
+        self._renderers = renderers
+        self._on_error = on_error
+
+    @property
+    def source(self) -> str:
+        return f"{self.name}\n{self._view.text[:2000]}"
+
+    @property
+    def done(self) -> bool:
+        return self._view.state == "done"
+
+    def feed(self, piece: str) -> None:
+        """Take a piece of the arguments' JSON text."""
+        self._pieces.feed(piece)
+
+    def complete(self, args: Mapping[str, Any]) -> None:
+        """The arguments are known."""
+        self._args = args
+        self._change(complete=True)
+
+    def start(self, args: Mapping[str, Any]) -> None:
+        """The tool runs."""
+        self._args = args
+        self._started = time.monotonic()
+        self.running = True
+        self._change(complete=True, state="running")
+
+    def update(self, partial: ToolResult) -> None:
+        """The tool reports what there is so far."""
+        self._change(text=text_of(partial.content, "\n"), details=partial.details, images=_images(partial.content))
+
+    def finish(
+        self, content: Sequence[object], details: Any, *, is_error: bool, duration_ms: int | None = None
+    ) -> None:
+        """The tool has ended, or never ran."""
+        self.running = False
+        self._change(
+            complete=True,
+            state="done",
+            text=text_of(content if isinstance(content, str) else list(content), "\n"),
+            details=details,
+            is_error=is_error,
+            images=_images(content),
+            seconds=None if duration_ms is None else duration_ms / 1000,
+        )
+
+    def lines(self, frame: Frame) -> Sequence[Line]:
+        args = self._pieces.value if self._args is None else self._args
+        view = replace(self._view, args=args)
+        if self.running:
+            view = replace(view, seconds=time.monotonic() - self._started)
+        return tool_lines(view, frame, self._renderers, self._on_error)
+
+    def _change(self, **fields: Any) -> None:
+        self._view = replace(self._view, **fields)
+
+
+def _images(content: Sequence[object]) -> list[str]:
+    return [f"[image: {block.mime_type}]" for block in content if isinstance(block, ImageContent)]
