@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from piolet.base.ansi import strip_escapes
 from piolet.base.json import dumps, loads, to_plain
+from piolet.cli.say import complain, one_line, warn
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.places import SessionPlace
 from piolet.harness.session.session import Session
@@ -28,12 +28,16 @@ _SHORT_ID = 13  # characters of a UUID version 7 that tell its millisecond
 def main(argv: Sequence[str]) -> int:
     """Run ``piolet sessions …``; `argv` begins with "sessions". Return the exit code: 1 for failures and problems."""
     arguments = _parser().parse_args(argv[1:])
+    from piolet.app.trust import TrustError
+
     try:
         return int(arguments.run(arguments))
-    except SessionError as error:
-        print(f"Error: {_clean(str(error))}", file=sys.stderr)
+    except (SessionError, TrustError) as error:
+        complain(str(error))
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        print(f"Error: {_clean(f'{error.filename}: {error.strerror}')}", file=sys.stderr)
+        complain(f"{error.filename}: {error.strerror}")
     return 1
 
 
@@ -99,12 +103,12 @@ def _show(arguments: Namespace) -> int:
             _print_json(_facts(session) | {"entries": [loads(line) for line in session.lines(session.path_heads())]})
             return 0
         totals = session.totals()
-        print(_line(f"{session.name or 'Session'} {session.id}"))
-        print(_line(f"{session.path}"))
-        print(_line(f"{session.cwd}, {totals.messages} messages, {totals.tokens} tokens, ${totals.cost:.4f}"))
+        print(one_line(f"{session.name or 'Session'} {session.id}"))
+        print(one_line(f"{session.path}"))
+        print(one_line(f"{session.cwd}, {totals.messages} messages, {totals.tokens} tokens, ${totals.cost:.4f}"))
         for entry in session.path_to():
             shown = entry_text(entry)
-            print(f"\n[{_line(shown.title)}]")
+            print(f"\n[{one_line(shown.title)}]")
             if shown.text:
                 print(_clean(shown.text))
         _warn_of_problems(session)
@@ -139,7 +143,7 @@ def _tree(arguments: Namespace) -> int:
             if not arguments.json:
                 mark = "*" if node.id == session.leaf_id else " "
                 label = f" <{node.label}>" if node.label else ""
-                print(_line(f"{mark} {'  ' * level}{node.id}{label} {text.title}: {text.text[:200]}")[:160])
+                print(one_line(f"{mark} {'  ' * level}{node.id}{label} {text.title}: {text.text[:200]}")[:160])
         if arguments.json:
             _print_json(_facts(session) | {"nodes": shown})
         else:
@@ -204,11 +208,11 @@ def _verify(arguments: Namespace) -> int:
         results.append(result)
         if not arguments.json:
             problems = len(report.problems)
-            print(_line(f"{path}: {report.entries} entries, {f'{problems} problems' if problems else 'sound'}"))
+            print(one_line(f"{path}: {report.entries} entries, {f'{problems} problems' if problems else 'sound'}"))
             for problem in report.problems:
-                print(_line(f"  line {problem.line}: {problem.kind}: {problem.text}"))
+                print(one_line(f"  line {problem.line}: {problem.kind}: {problem.text}"))
             if "repaired" in result:
-                print(_line(f"  repaired copy: {result['repaired']}"))
+                print(one_line(f"  repaired copy: {result['repaired']}"))
     if arguments.json:
         _print_json(results)
     return 1 if any(result["problems"] for result in results) else 0
@@ -218,13 +222,11 @@ def _verify(arguments: Namespace) -> int:
 
 
 def _place(arguments: Namespace) -> SessionPlace:
-    from piolet.app.services import agent_dir
-    from piolet.app.settings_files import SettingsFiles
+    from piolet.app.options import RuntimeOptions
+    from piolet.app.services import agent_dir, early_place
 
-    home, cwd = agent_dir(os.environ), Path.cwd()
-    chosen = arguments.session_dir or os.environ.get("PI_CODING_AGENT_SESSION_DIR")
-    chosen = chosen or SettingsFiles(home, cwd, project_trusted=False).settings.session_dir
-    return SessionPlace.of(str(cwd), str(home), chosen)
+    chosen = arguments.session_dir or os.environ.get("PI_CODING_AGENT_SESSION_DIR") or None
+    return early_place(RuntimeOptions(Path.cwd(), agent_dir(os.environ), session_dir=chosen))
 
 
 def _open(arguments: Namespace) -> Session:
@@ -268,7 +270,7 @@ def _print_infos(arguments: Namespace, infos: Sequence[SessionInfo], none: str) 
         for info in infos:
             time = datetime.fromtimestamp(info.modified / 1000).strftime("%Y-%m-%d %H:%M")
             id = info.id[:_SHORT_ID] if len(info.id) == 36 else info.id
-            print(_line(f"{id:13}  {time}  {info.message_count:5}  {info.name or info.first_message[:200]}")[:160])
+            print(one_line(f"{id:13}  {time}  {info.message_count:5}  {info.name or info.first_message[:200]}")[:160])
     return 0
 
 
@@ -291,14 +293,14 @@ def _info_facts(info: SessionInfo) -> dict[str, Any]:
 
 def _warn_of_problems(session: Session) -> None:
     if session.problems:
-        print(f"{len(session.problems)} lines were set aside: piolet sessions verify tells more", file=sys.stderr)
+        warn(f"{len(session.problems)} damaged lines; 'piolet sessions verify' tells more")
 
 
 def _print_result(arguments: Namespace, facts: dict[str, Any], text: str) -> int:
     if arguments.json:
         _print_json(facts)
     else:
-        print(_line(text))
+        print(one_line(text))
     return 0
 
 
@@ -310,7 +312,3 @@ def _print_json(value: Any) -> None:
 def _clean(text: str) -> str:
     """Return text of a session without what could drive the terminal or cannot be printed."""
     return strip_escapes(text).encode("utf-8", "replace").decode()
-
-
-def _line(text: str) -> str:
-    return " ".join(_clean(text).split("\n"))

@@ -41,9 +41,10 @@ class _Line(Struct, frozen=True):
 
 
 class _File:
-    """The lines of a file, sorted by what they are."""
+    """The lines of a file, sorted by what they are. Contents are kept only if they are wanted."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, keep: bool) -> None:
+        self._keep = keep
         self.header: Header | None = None
         self.header_value: Value = {}
         self.entries: list[_Line] = []
@@ -75,6 +76,10 @@ class _File:
             if self.header is None and not self.entries and header is not None:
                 self.header, self.header_value = header, value
         else:
+            if _id(value) and is_known_type(value) and isinstance(read_entry(text, 0), OpaqueEntry):
+                self._report("unreadable", number, f"an entry of type {value['type']!r} without its content")
+            if not self._keep:
+                text, value = b"", {key: value[key] for key in ("type", "id", "parentId") if key in value}
             self.entries.append(_Line(number, text, value))
 
     def _check_tree(self) -> None:
@@ -96,8 +101,6 @@ class _File:
             elif parent is not None and not isinstance(parent, str):
                 self._report("missing-parent", line.number, "the parent is no id")
             parents.append(places.get(parent) if isinstance(parent, str) else None)
-            if id and is_known_type(line.value) and isinstance(read_entry(line.text, 0), OpaqueEntry):
-                self._report("unreadable", line.number, f"an entry of type {line.value['type']!r} without its content")
         for cycle in find_cycles(parents):
             numbers = sorted(self.entries[place].number for place in cycle)
             self._report("cycle", numbers[0], f"its own ancestor, by way of the lines {', '.join(map(str, numbers))}")
@@ -109,7 +112,7 @@ class _File:
 def verify(path: str) -> Report:
     """Return what is wrong with the session file at `path`. Raises OSError."""
     path = os.path.abspath(path)
-    file = _File(path)
+    file = _File(path, keep=False)
     return Report(path, file.header, len(file.entries), file.problems)
 
 
@@ -122,7 +125,7 @@ def repair(path: str) -> str:
     `NewerVersion`, `WriteFailed`.
     """
     path = os.path.abspath(path)
-    file = _File(path)
+    file = _File(path, keep=True)
     if file.header is not None and file.header.version > VERSION:
         raise NewerVersion(f"{path} is of version {file.header.version}, which this program cannot repair")
     values = [line.value for line in file.entries]
