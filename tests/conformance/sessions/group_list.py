@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from piolet.base.ids import iso_time, parse_time
-from piolet.harness.session.places import SessionPlace, most_recent_file
+from piolet.harness.session.places import SessionPlace
 from tests.conformance.sessions.vectors import Matcher, file_bytes
 
 
@@ -39,7 +39,7 @@ def listing(vector: dict[str, Any]) -> None:
         actual = {
             "sessions": sessions,
             "mostRecentForCwd": _name(place.most_recent()),
-            "mostRecentAny": _name(most_recent_file(folder)),
+            "mostRecentAny": _name(SessionPlace(given["cwd"], folder, folder, flat=False).most_recent()),
         }
         Matcher(DIR=folder).match({key: actual[key] for key in expected}, expected)
 

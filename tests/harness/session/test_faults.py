@@ -296,8 +296,9 @@ def test_entries_of_another_process_become_known_and_the_leaf_stays(tmp_path: Pa
     second = two.append_message(user("two"))
     assert two.head(second).parent_id == "u1"
     assert [head.id for head in two.heads] == ["u1", first, second]
-    assert one.refresh() == 1
     assert (one.leaf_id, two.leaf_id) == (first, second)
+    third = one.append_message(user("three"))
+    assert [head.id for head in one.heads] == ["u1", first, second, third]
 
 
 def test_a_process_that_holds_the_lock_too_long_is_an_error_and_no_hang(
@@ -374,6 +375,19 @@ def test_a_deleted_file_whose_descriptor_was_given_back_is_told(tmp_path: Path) 
     (tmp_path / "elsewhere").rename(path)
     new = session.append_message(user("kept"))
     assert ids(path) == ["u1", new]
+
+
+def test_another_file_at_the_path_is_never_read_as_this_session(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.jsonl", said("u1", None))
+    session = opened(path)
+    session.close()
+    write(tmp_path / "other", said("x1", None), header=HEADER | {"id": "another"})
+    (tmp_path / "other").replace(path)
+    with pytest.raises(HistoryChanged, match="another file stands in its place"):
+        session.build_context()
+    with pytest.raises(HistoryChanged, match="no longer the file"):
+        session.append_message(user())
+    session.close()
 
 
 def test_a_forked_process_has_its_own_lock(tmp_path: Path) -> None:

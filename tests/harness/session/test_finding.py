@@ -11,7 +11,7 @@ import pytest
 from piolet.harness.session.listing import SessionInfo, read_info
 from piolet.harness.session.naming import dashed, default_folder, folder_name
 from piolet.harness.session.picker import Word, parse_query, search, threads
-from piolet.harness.session.places import SessionPlace, discover_header, most_recent_file
+from piolet.harness.session.places import SessionPlace, discover_header
 from tests.harness.session.making import HEADER, entry, said, write
 
 CWD = "/home/dev/proj"
@@ -76,7 +76,7 @@ def test_in_a_flat_folder_only_sessions_of_the_working_directory_are_here(tmp_pa
     place = SessionPlace.of(CWD, "/agent", str(tmp_path))
     assert [found.id for found in place.sessions()] == ["aa"]
     assert place.most_recent() == str(tmp_path / "a.jsonl")
-    assert most_recent_file(str(tmp_path)) == str(tmp_path / "c.jsonl")
+    assert SessionPlace(CWD, str(tmp_path), "/", flat=False).most_recent() == str(tmp_path / "c.jsonl")
     assert [hit and (hit.id, hit.here) for hit in map(place.find, ("a", "ab"))] == [("aa", True), ("ab", False)]
 
 

@@ -136,25 +136,30 @@ class JsonlStorage:
         return _descriptors.use(self, self._open)
 
     def _open(self) -> int:
-        if not self._read_only:
-            try:
-                return self._open_to_write()
-            except PermissionError:
-                pass
-            except OSError as error:
-                if error.errno != errno.EROFS:
-                    raise
-        fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        return self._opened(fd, writable=False)
+        """Open the file that `_end` is about; another one in its place will not do."""
+        fd = self._open_to_read() if self._read_only else self._open_as_allowed()
+        identity = _identity(os.fstat(fd))
+        if self._identity not in (None, identity):
+            os.close(fd)
+            raise FileNotFoundError(errno.ENOENT, "another file stands in its place", self.path)
+        self._identity = identity
+        return fd
+
+    def _open_as_allowed(self) -> int:
+        try:
+            return self._open_to_write()
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise
+            return self._open_to_read()
+
+    def _open_to_read(self) -> int:
+        self._writable = False
+        return os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
 
     def _open_to_write(self) -> int:
         fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-        return self._opened(fd, writable=True)
-
-    def _opened(self, fd: int, *, writable: bool) -> int:
-        self._writable = writable
-        if self._identity is None:
-            self._identity = _identity(os.fstat(fd))
+        self._writable = True
         return fd
 
     def _read_lines(self, fd: int, torn: bool) -> Iterator[Line]:
@@ -181,6 +186,8 @@ class JsonlStorage:
 
     def _look(self, fd: int) -> Change | Literal["deleted"]:
         status = os.fstat(fd)
+        if self._identity is None:
+            self._identity = _identity(status)
         if _identity(status) != self._identity:
             return "rewritten"
         try:
@@ -250,20 +257,6 @@ def create_file(path: str, text: Iterable[bytes], *, durable: bool = False) -> t
         raise
     finally:
         os.close(fd)
-
-
-def replace_file(path: str, text: Iterable[bytes], mode: int) -> None:
-    """Put a new file of `mode` in the place of the one at `path`: after a crash there is the old or the new one."""
-    folder, name = os.path.split(path)
-    new = os.path.join(folder, f".{name}.{os.getpid()}.new")
-    create_file(new, text, durable=True)
-    try:
-        os.chmod(new, mode)
-        os.replace(new, path)
-    except BaseException:
-        os.unlink(new)
-        raise
-    _sync_folder(folder)
 
 
 def _sync_folder(folder: str) -> None:

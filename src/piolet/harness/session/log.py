@@ -82,21 +82,20 @@ class EntryLog:
         """The id of the last entry; None if there is none."""
         return self.index.heads[-1].id if self.index.heads else None
 
-    def refresh(self) -> int:
-        """Take in what other processes have appended; return how many entries."""
-        before = len(self.index.heads)
-        self.index.add_all(self.storage.lines())
-        return len(self.index.heads) - before
-
     def lines(self, heads: Sequence[Head]) -> list[bytes]:
-        """Return the lines of entries as they are stored, without the line feeds."""
-        return [bytes(text) for text in self.storage.read(head.position for head in heads)]
+        """Return the lines of entries as they are stored, without the line feeds. Raises `HistoryChanged`."""
+        return [bytes(text) for text in self._texts(heads)]
 
     def entries(self, heads: Sequence[Head]) -> list[Entry]:
-        """Return the entries of `heads`."""
-        lines = self.storage.read(head.position for head in heads)
+        """Return the entries of `heads`. Raises `HistoryChanged`."""
         with collector_paused():
-            return [self._entry(text, head) for text, head in zip(lines, heads, strict=True)]
+            return [self._entry(text, head) for text, head in zip(self._texts(heads), heads, strict=True)]
+
+    def _texts(self, heads: Sequence[Head]) -> Iterator[Text]:
+        try:
+            yield from self.storage.read(head.position for head in heads)
+        except OSError as error:
+            raise HistoryChanged(f"{self.storage.path} can no longer be read: {error.strerror}") from error
 
     def _entry(self, text: Text, head: Head) -> Entry:
         try:

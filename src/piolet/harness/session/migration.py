@@ -6,13 +6,15 @@ import contextlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from piolet.base.files import replace_file
 from piolet.base.ids import entry_id
 from piolet.base.json import encode
 from piolet.base.locks import exclusive
 from piolet.harness.session.entries import VERSION
-from piolet.harness.session.jsonl import LOCK_SECONDS, parsed_lines, replace_file
+from piolet.harness.session.jsonl import LOCK_SECONDS, parsed_lines
 
 
 def migrate(values: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -47,8 +49,7 @@ def migrate_file(path: str) -> None:
             backup = f"{path}.v{version}.bak"
             with contextlib.suppress(FileExistsError):
                 _keep(path, backup)
-            text = (encode(value) + b"\n" for value in migrate(values))
-            replace_file(path, text, os.fstat(fd).st_mode & 0o7777)
+            replace_file(Path(path), b"".join(encode(value) + b"\n" for value in migrate(values)))
     finally:
         os.close(fd)
 

@@ -96,11 +96,6 @@ class SessionPlace(Struct, frozen=True):
                 yield from _files(entry.path)
 
 
-def most_recent_file(folder: str) -> str | None:
-    """Return the session file of a folder that was written last, whatever its working directory."""
-    return next((path for path, _ in _by_file_time(_files(folder))), None)
-
-
 def discover_header(path: str) -> Header | None:
     """Return the header of a file from its beginning alone, None if it is no session or cannot be read."""
     try:

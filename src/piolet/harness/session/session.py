@@ -121,10 +121,6 @@ class Session:
         """
         self._log.begin()
 
-    def refresh(self) -> int:
-        """Take in what other processes have appended; return how many entries. The leaf stays."""
-        return self._log.refresh()
-
     def sync(self) -> None:
         """Wait until everything is on the disk."""
         self._log.sync()
