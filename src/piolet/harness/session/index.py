@@ -5,7 +5,7 @@ A `Head` says of an entry what navigation and context building must know; its li
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from sys import intern
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -121,15 +121,19 @@ class Index:
 
     def path(self, leaf: str | None) -> list[Head]:
         """Return the entries from the root to `leaf`, root first. Stops at an unknown parent and at a cycle."""
-        path: list[Head] = []
-        while leaf is not None and (head := self.by_id.get(leaf)) is not None:
-            path.append(head)
-            leaf = head.parent_id
-            if len(path) > len(self.by_id):  # in a cycle: keep what comes before the first repetition
-                path = list(dict.fromkeys(path))
-                break
+        path = list(self.ancestors(leaf))
+        if len(path) > len(self.by_id):  # in a cycle: keep what comes before the first repetition
+            path = list(dict.fromkeys(path))
         path.reverse()
         return path
+
+    def ancestors(self, leaf: str | None) -> Iterator[Head]:
+        """Give `leaf`, its parent, and so on. In a cycle it ends when more entries were given than there are."""
+        steps = 0
+        while leaf is not None and steps <= len(self.by_id) and (head := self.by_id.get(leaf)) is not None:
+            yield head
+            leaf = head.parent_id
+            steps += 1
 
     def _set_aside(self, kind: ProblemKind, text: str) -> None:
         self.problems.append(Problem(kind, self._lines, text))

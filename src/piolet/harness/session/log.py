@@ -117,8 +117,10 @@ class EntryLog:
         return entry
 
     def _called_tool(self, call_id: str, leaf: str | None) -> str:
-        """Return the name of the tool that was called with that id on the branch to `leaf`; empty if none was."""
-        for head in reversed(self.index.path(leaf)):
+        """Return the name of the tool that was called with that id in the turns before `leaf`; empty if none was."""
+        for head in self.index.ancestors(leaf):
+            if head.role == "user":
+                break
             [entry] = self.entries([head]) if head.role == "assistant" else [None]
             if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
                 for call in entry.message.tool_calls:
