@@ -92,11 +92,12 @@ def test_five_turns_in_turn_with_branches_and_a_compaction(place: Place, peer: P
             assert "ANSWER0" in request
             assert "Q1" not in request
 
-        compact(place, path, theirs)
-        for command in (ours, theirs):
-            request = ask(command, "still there?", "--session", str(path))
-            assert "THE-SUMMARY" in request
-            assert "Q0" not in request
+        for compacting in (theirs, ours):
+            compact(place, path, compacting)
+            for command in (ours, theirs):
+                request = ask(command, "still there?", "--session", str(path))
+                assert "THE-SUMMARY" in request
+                assert "Q0" not in request
         final = entries(path)
         assert final[: len(known)] == known
         assert place.sessions() == [path]
