@@ -5,6 +5,7 @@ The lock is shared by all who have the session open and goes with their processe
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -14,33 +15,40 @@ from piolet.base.locks import share, try_exclusive
 
 
 class Presence:
-    """Says "in use" to others, until `close`. `others`: somebody said so before."""
+    """Says "in use" to others, until `close`. `others`: somebody said so before. Where locks fail, nobody ever does."""
 
     def __init__(self, session_path: str) -> None:
         self.others = False
         self._fd = -1
-        folder = _folder()
-        if folder is None:
-            return
-        name = hashlib.sha256(os.fsencode(os.path.realpath(session_path))).hexdigest()[:32]
-        self._path = os.path.join(folder, name)
-        while self._fd < 0:
-            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            self.others = not try_exclusive(fd)
-            share(fd)
-            if os.fstat(fd).st_nlink:
-                self._fd = fd
-            else:  # who had it removed it meanwhile
-                os.close(fd)
+        self._path = ""
+        with contextlib.suppress(OSError):
+            folder = _folder()
+            if folder is not None:
+                name = hashlib.sha256(os.fsencode(os.path.realpath(session_path))).hexdigest()[:32]
+                self._path = os.path.join(folder, name)
+                while self._fd < 0:
+                    self._try()
 
     def close(self) -> None:
         """Say so no longer. The last one takes the lock file away."""
         if self._fd < 0:
             return
-        if try_exclusive(self._fd):
-            os.unlink(self._path)
+        with contextlib.suppress(OSError):
+            if try_exclusive(self._fd):
+                os.unlink(self._path)
         os.close(self._fd)
         self._fd = -1
+
+    def _try(self) -> None:
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            self.others = not try_exclusive(fd)
+            share(fd)
+            if os.fstat(fd).st_nlink:
+                self._fd = fd
+        finally:
+            if self._fd < 0:  # locks fail, or who had the file removed it meanwhile
+                os.close(fd)
 
 
 def _folder() -> str | None:
