@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from piolet.cli.args import OPTIONS
 from piolet.cli.main import COMMANDS
-from piolet.cli.say import complain
+from piolet.modes.say import complain
 
 SHELLS = ("bash", "zsh", "fish")
 #: Words after a command of its own.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from piolet.app.options import RuntimeOptions
 from piolet.app.services import open_models
 from piolet.app.settings_files import SettingsFiles
-from piolet.cli.say import warn
 from piolet.llm.model import Model
+from piolet.modes.say import warn
 
 HEADER = ("provider", "model", "context", "max-out", "thinking", "images")
 

@@ -49,12 +49,12 @@ def _run(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         return _command(words)
     if words and (mistake := _mistyped(words[0])):
-        from piolet.cli.say import complain
+        from piolet.modes.say import complain
 
         complain(mistake)
         return 1
     from piolet.cli.args import parse_arguments
-    from piolet.cli.say import complain, warn
+    from piolet.modes.say import complain, warn
 
     arguments = parse_arguments(words)
     for warning in arguments.warnings:
@@ -75,7 +75,7 @@ def _command(words: list[str]) -> int:
     from importlib.util import find_spec
 
     if find_spec(COMMANDS[words[0]]) is None:
-        from piolet.cli.say import complain
+        from piolet.modes.say import complain
 
         complain(f"piolet {words[0]} is not in this version")
         return 1

@@ -15,11 +15,12 @@ from piolet.app.options import (
     OpenSession,
     SessionChoice,
 )
+from piolet.base.ansi import strip_escapes
 from piolet.cli.args import Arguments
-from piolet.cli.say import one_line, warn
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.naming import session_id
 from piolet.harness.session.places import Found, SessionPlace
+from piolet.modes.say import say, warn
 
 #: Sessions that a list without a full screen shows.
 LISTED = 20
@@ -76,7 +77,7 @@ def _named(reference: str, place: SessionPlace) -> SessionChoice:
         return OpenSession(found)
     if found.here:
         return OpenSession(Path(found.path))
-    print(f"The session was found in another directory: {one_line(found.cwd)}")
+    print(f"The session was found in another directory: {strip_escapes(found.cwd)}")
     print("Fork this session into current directory? [y/N] ", end="", flush=True)
     if _read_line().strip().lower() not in ("y", "yes"):
         raise Refused
@@ -94,8 +95,8 @@ def _ask_which(place: SessionPlace) -> Path:
         raise SessionError("No sessions here yet: start without --resume")
     for number, info in enumerate(infos, 1):
         time = datetime.fromtimestamp(info.modified / 1000).strftime("%Y-%m-%d %H:%M")
-        title = one_line(info.name or info.first_message[:200])
-        print(f"{number:3}  {time}  {info.message_count:5}  {title}"[:160], file=sys.stderr)
+        title = info.name or info.first_message[:200]
+        say(f"{number:3}.  {time}  {info.message_count:5}  {title}"[:160])
     while True:
         print(f"Which session? [1-{len(infos)}, empty to leave] ", end="", file=sys.stderr, flush=True)
         answer = _read_line().strip()

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from piolet.base.ansi import strip_escapes
 from piolet.base.json import dumps, loads, to_plain
-from piolet.cli.say import complain, one_line, warn
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.places import SessionPlace
 from piolet.harness.session.session import Session
+from piolet.modes.say import complain, one_line, warn
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

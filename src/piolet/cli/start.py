@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from piolet.app.options import ResourceSelection, RuntimeOptions, ToolSelection
 from piolet.cli.args import Arguments
-from piolet.cli.say import complain, warn
+from piolet.modes.say import complain, warn
 
 if TYPE_CHECKING:
     from piolet.app.prompt import UserPrompt
@@ -64,11 +64,11 @@ def _start(arguments: Arguments) -> int:
 
         print(help_text())
         return 0
-    _check(arguments)
+    mode = chosen_mode(arguments)
+    _check(arguments, mode)
     from piolet.app.services import agent_dir, early_place
     from piolet.cli.session_choice import choose_session
 
-    mode = chosen_mode(arguments)
     options = runtime_options(arguments, mode, Path.cwd(), agent_dir(os.environ))
     if arguments.list_models is not None:
         from piolet.cli.list_models import list_models
@@ -87,13 +87,15 @@ def _start(arguments: Arguments) -> int:
     return asyncio.run(_run(mode, options, files, arguments.messages))
 
 
-def _check(arguments: Arguments) -> None:
-    from piolet.cli.suggestions import unknown_options
-
+def _check(arguments: Arguments, mode: Mode) -> None:
     if arguments.unknown_flags:
+        from piolet.cli.suggestions import unknown_options
+
         raise StartError(unknown_options(list(arguments.unknown_flags)))
     if arguments.env is not None:
         raise StartError("--env is not in this version: tools act on this machine only")
+    if mode != "interactive" and os.environ.get("PI_STARTUP_BENCHMARK"):
+        raise StartError("PI_STARTUP_BENCHMARK only supports interactive mode")
 
 
 def chosen_mode(arguments: Arguments) -> Mode:

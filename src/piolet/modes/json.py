@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 
 from piolet.app.prompt import PromptRejected, UserPrompt
@@ -11,15 +10,15 @@ from piolet.app.runtime import Runtime
 from piolet.app.wire import to_wire
 from piolet.harness.events import HarnessEvent
 from piolet.harness.session.errors import SessionError
-from piolet.modes.failures import failure_to_stderr
 from piolet.modes.output import Output
+from piolet.modes.say import complain, tell_failure
 from piolet.modes.signals import Signals
 
 
 async def run_json(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
     """Send `prompts`; return the exit code: errors of the model are in the events. Disposes of `runtime`."""
     output = Output(on_broken=runtime.interrupt)
-    runtime.on_failure = failure_to_stderr
+    runtime.on_failure = tell_failure
 
     async def write(event: HarnessEvent) -> None:
         record = to_wire(event)
@@ -36,7 +35,7 @@ async def run_json(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
                 if signals.exit_code is not None or output.broken or runtime.shutdown_requested:
                     break
         except (PromptRejected, SessionError) as error:
-            print(f"Error: {error}", file=sys.stderr)
+            complain(str(error))
             code = 1
         except asyncio.CancelledError:
             if signals.exit_code is None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.runtime import Runtime
 from piolet.harness.session.errors import SessionError
 from piolet.llm.messages import AssistantMessage, TextContent
-from piolet.modes.failures import failure_to_stderr
 from piolet.modes.output import Output
+from piolet.modes.say import complain, say, tell_failure
 from piolet.modes.signals import Signals
 
 TRUNCATED = "Response was truncated: the model reached its output token limit."
@@ -20,7 +19,7 @@ TRUNCATED = "Response was truncated: the model reached its output token limit."
 async def run_print(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
     """Send `prompts`, print the last answer; return the exit code. Disposes of `runtime`."""
     output = Output()
-    runtime.on_failure = failure_to_stderr
+    runtime.on_failure = tell_failure
     code = 0
     with Signals(runtime.interrupt) as signals:
         try:
@@ -32,7 +31,7 @@ async def run_print(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
                     break
             code = await _show(final, runtime, output)
         except (PromptRejected, SessionError) as error:
-            print(f"Error: {error}", file=sys.stderr)
+            complain(str(error))
             code = 1
         except asyncio.CancelledError:
             if signals.exit_code is None:
@@ -45,7 +44,7 @@ async def _show(final: AssistantMessage | None, runtime: Runtime, output: Output
     if final is None:
         return 0
     if final.stop_reason in ("error", "aborted"):
-        print(final.error_message or f"Request {final.stop_reason}", file=sys.stderr)
+        say(final.error_message or f"Request {final.stop_reason}")
         return 1
     if final.stop_reason == "length" and runtime.session.was_dropped(final):
         return 0
@@ -53,6 +52,6 @@ async def _show(final: AssistantMessage | None, runtime: Runtime, output: Output
         if isinstance(block, TextContent):
             await output.text(block.text + "\n")
     if final.stop_reason == "length":
-        print(TRUNCATED, file=sys.stderr)
+        say(TRUNCATED)
         return 1
     return 0

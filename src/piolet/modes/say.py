@@ -1,0 +1,33 @@
+"""Lines for the user, mostly on standard error: one each, nothing in them that could drive the terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from piolet.harness.hooks import HookFailure
+
+
+def one_line(text: str) -> str:
+    """Return foreign `text` safe for the terminal, blanks in place of its line feeds."""
+    from piolet.tui.text import safe_for_terminal
+
+    return " ".join(safe_for_terminal(text).split("\n"))
+
+
+def say(text: str) -> None:
+    """Write `text`, which may come from anywhere, as one line."""
+    print(one_line(text), file=sys.stderr)
+
+
+def warn(text: str) -> None:
+    say(f"Warning: {text}")
+
+
+def complain(text: str) -> None:
+    say(f"Error: {text}")
+
+
+def tell_failure(failure: HookFailure) -> None:
+    """Tell of a handler that raised, for modes that have no other place for it."""
+    if failure.error is not None:
+        say(f"Extension error ({failure.owner}): {failure.hook}: {failure.error}")
