@@ -6,8 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from piolet.base.json import encode
 from piolet.llm.handoff import prepare_history, word_id
@@ -23,8 +21,6 @@ from piolet.llm.messages import (
     UserMessage,
     text_of,
 )
-from piolet.llm.model import Context, StreamOptions
-from piolet.llm.protocols import protocol_for
 from tests.llm.wire import answer, model_at
 
 MODEL = model_at("http://x")
@@ -183,63 +179,3 @@ class TestContent:
         before = encode(history)
         prepare_history(history, TEXT_ONLY, word_id(64))
         assert encode(history) == before
-
-
-IDS = st.sampled_from(["a", "b", "a.1", "a:1", "x" * 80, "call|fc", ""])
-BLOCKS = st.sampled_from([TextContent("t"), TextContent(" "), IMAGE])
-ANSWERS = st.builds(
-    lambda ids, thought, stop, provider: answer(
-        *([ThinkingContent("p", "reasoning")] if thought else []),
-        *(ToolCall(call_id, "read", {"k": "\ud800"}) for call_id in ids),
-        stop=stop,
-        provider=provider,
-    ),
-    st.lists(IDS, max_size=3),
-    st.booleans(),
-    st.sampled_from(["stop", "toolUse", "length", "error", "aborted"]),
-    st.sampled_from(["stub", "other"]),
-)
-RESULTS = st.builds(
-    lambda call_id, blocks, failed: ToolResultMessage(call_id, "read", blocks, failed, 2),
-    IDS,
-    st.lists(BLOCKS, max_size=2),
-    st.booleans(),
-)
-HISTORIES = st.lists(ANSWERS | RESULTS | st.builds(lambda blocks: UserMessage(blocks, 1), st.lists(BLOCKS, max_size=2)))
-
-
-@given(HISTORIES)
-def test_any_history_gives_a_chat_body_with_every_call_answered_once(history: list[Message]) -> None:
-    request = protocol_for("openai-completions").request(MODEL, Context(history), StreamOptions())
-    encode(request.body).decode()
-    expected: list[str] = []
-    seen: set[str] = set()
-    for message in request.body["messages"]:
-        if message["role"] == "tool":
-            assert message["tool_call_id"] == expected.pop(0)
-            assert isinstance(message["content"], str)
-            assert message["content"]
-        else:
-            assert not expected
-            expected = [call["id"] for call in message.get("tool_calls", ())]
-            assert not seen & set(expected)
-            assert len(set(expected)) == len(expected)
-            seen |= set(expected)
-    assert not expected
-
-
-@given(HISTORIES)
-def test_any_history_gives_a_claude_body_with_every_call_answered_once(history: list[Message]) -> None:
-    model = model_at("http://x", "anthropic-messages")
-    request = protocol_for("anthropic-messages").request(model, Context(history), StreamOptions())
-    encode(request.body).decode()
-    expected: list[str] = []
-    for message in request.body["messages"]:
-        blocks = message["content"]
-        assert blocks
-        results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-        assert results == expected
-        assert [block["type"] for block in blocks[: len(results)]] == ["tool_result"] * len(results)
-        assert all(block["text"].strip() for block in blocks if block["type"] == "text")
-        expected = [block["id"] for block in blocks if block["type"] == "tool_use"]
-    assert not expected

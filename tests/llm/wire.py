@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +44,25 @@ def sse(*records: Any) -> bytes:
         name = f"event: {record['type']}\n" if isinstance(record, dict) and "type" in record else ""
         parts.append(f"{name}data: {record if isinstance(record, str) else json.dumps(record)}\n\n")
     return "".join(parts).encode()
+
+
+def aws(*events: tuple[str, Any], kind: str = "event") -> bytes:
+    """Return events, each a type and its payload, in the frames of Amazon's event streams."""
+    return b"".join(
+        aws_frame({":message-type": kind, f":{kind}-type": name}, json.dumps(payload).encode())
+        for name, payload in events
+    )
+
+
+def aws_frame(headers: dict[str, str], payload: bytes) -> bytes:
+    """Return one frame."""
+    told = b"".join(
+        struct.pack(">B", len(name)) + name.encode() + struct.pack(">BH", 7, len(value)) + value.encode()
+        for name, value in headers.items()
+    )
+    prelude = struct.pack(">II", len(told) + len(payload) + 16, len(told))
+    frame = prelude + struct.pack(">I", zlib.crc32(prelude)) + told + payload
+    return frame + struct.pack(">I", zlib.crc32(frame))
 
 
 def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> dict[str, Any]:

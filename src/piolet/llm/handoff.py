@@ -132,10 +132,14 @@ def _answer(message: AssistantMessage, model: Model, id_rule: IdRule, taken: set
     content: list[AssistantBlock] = []
     for block in message.content:
         match block:
-            case TextContent() if block.text.strip() or (same and block.text_signature):
-                content.append(TextContent(_clean(block.text), block.text_signature if same else None))
-            case ThinkingContent() if same and (block.thinking.strip() or block.thinking_signature or block.redacted):
-                content.append(replace(block, thinking=_clean(block.thinking)))
+            case TextContent():
+                text, signature = _clean(block.text), block.text_signature if same else None
+                if text.strip() or signature:
+                    content.append(TextContent(text, signature))
+            case ThinkingContent() if same:
+                thinking = _clean(block.thinking)
+                if thinking.strip() or block.thinking_signature or block.redacted:
+                    content.append(replace(block, thinking=thinking))
             case ToolCall():
                 content.append(
                     replace(
@@ -162,7 +166,8 @@ def _distinct(call_id: str, taken: set[str], id_rule: IdRule, keep: bool) -> str
 
 def _user_content(content: str | Sequence[UserBlock], images: bool) -> str | list[UserBlock]:
     if isinstance(content, str):
-        return _clean(content) if content.strip() else ""
+        cleaned = _clean(content)
+        return cleaned if cleaned.strip() else ""
     return _user_blocks(content, images, NO_IMAGES)
 
 
@@ -171,8 +176,8 @@ def _user_blocks(blocks: Sequence[UserBlock], images: bool, placeholder: str) ->
     kept: list[UserBlock] = []
     for block in blocks:
         match block:
-            case TextContent() if block.text.strip():
-                kept.append(TextContent(_clean(block.text)))
+            case TextContent() if (text := _clean(block.text)).strip():
+                kept.append(TextContent(text))
             case ImageContent() if images:
                 kept.append(block)
             case ImageContent():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -118,6 +119,10 @@ class StreamOptions(Struct, frozen=True):
     on_headers: Callable[[dict[str, str | None], Model], Awaitable[None]] | None = None
     on_response: Callable[[int, Mapping[str, str], Model], Awaitable[None]] | None = None
     on_provider_event: Callable[[Any, Model], Awaitable[None]] | None = None
+
+    def variable(self, name: str) -> str:
+        """Return the value of an environment variable, the provider's own before the process's; "" if it is not set."""
+        return self.env.get(name) or os.environ.get(name, "")
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in ("temperature", "max_tokens", "reasoning", "session_id"))

@@ -41,7 +41,7 @@ class HttpPool:
         proxy = self._proxy or environment_proxy(url, {**os.environ, **env})
         key = (loop, scheme, proxy)
         if key not in self._clients:
-            context = await asyncio.to_thread(_context_for, scheme, proxy)
+            context = await asyncio.to_thread(context_for, scheme, proxy)
             self._clients.setdefault(key, _new_client(context, proxy))
         return self._clients[key]
 
@@ -90,7 +90,8 @@ def _new_client(context: ssl.SSLContext, proxy: str | None) -> httpx.AsyncClient
         raise RequestError(f"The proxy address is not usable: {error}") from error
 
 
-def _context_for(scheme: str, proxy: str | None) -> ssl.SSLContext:
+def context_for(scheme: str, proxy: str | None) -> ssl.SSLContext:
+    """Return the TLS context of a client for addresses of `scheme`. The first call takes long: make it in a thread."""
     import ssl
 
     import httpx  # noqa: F401 - the first import takes long: it belongs into this thread

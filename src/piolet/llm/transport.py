@@ -180,19 +180,21 @@ class _Exchange:
         try:
             if self._options.on_response is not None:
                 await self._abortable(self._options.on_response(response.status_code, response.headers, self._model))
-            await self._check(response)
+            await self._check(protocol, response)
         except BaseException:
             await response.aclose()
             raise
         return response
 
-    async def _check(self, response: httpx.Response) -> None:
+    async def _check(self, protocol: WireProtocol, response: httpx.Response) -> None:
         """Raise for a response that is no stream of events."""
         status = response.status_code
         content_type = response.headers.get("content-type", "")
         if status == 200 and "html" not in content_type and "application/json" not in content_type:
             return
         text = http_error_text(status, await self._error_body(response), content_type)
+        if name := protocol.error_name(response.headers):
+            text = f"{name}: {text}"
         raise ProviderError(text, transient=may_retry_status(status, response.headers), headers=response.headers)
 
     async def _error_body(self, response: httpx.Response) -> bytes:

@@ -48,6 +48,8 @@ class WireProtocol(Struct, frozen=True):
 
     `sign(model, options, url, headers, body)` makes the last headers when url, headers and body bytes are final
     (request signatures, short-lived tokens). It runs before each try and may raise `RequestError`.
+
+    `error_name(headers)` returns what to call the error of a refused request, "" if its headers do not tell.
     """
 
     build_request: Callable[[Model, Context, StreamOptions], WireRequest]
@@ -56,6 +58,7 @@ class WireProtocol(Struct, frozen=True):
     framing: Callable[[], Framing] = SseSplitter
     accept: str = "text/event-stream"
     sign: Callable[[Model, StreamOptions, str, Mapping[str, str], bytes], Awaitable[Mapping[str, str]]] | None = None
+    error_name: Callable[[Mapping[str, str]], str] = lambda headers: ""
 
     def request(self, model: Model, context: Context, options: StreamOptions) -> WireRequest:
         """Return the request for one answer of `model` to `context`. Raises `RequestError` where there can be none."""
@@ -69,7 +72,13 @@ class WireProtocol(Struct, frozen=True):
 
 _MODULES = {
     "anthropic-messages": "anthropic_messages",
+    "azure-openai-responses": "azure_openai_responses",
+    "bedrock-converse-stream": "bedrock_converse",
+    "google-generative-ai": "google_generative_ai",
+    "google-vertex": "google_vertex",
+    "mistral-conversations": "mistral_conversations",
     "openai-completions": "openai_completions",
+    "openai-responses": "openai_responses",
 }
 
 

@@ -1,4 +1,7 @@
-"""What servers that speak Anthropic's messages do differently. Source: providers, section 7."""
+"""What servers that speak Anthropic's messages do differently, and how Claude is asked to think.
+
+Source: providers, section 7.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from typing import Any, Literal
 from msgspec import Struct, ValidationError, convert
 
 from piolet.llm.errors import RequestError
+from piolet.llm.estimate import output_limit
 from piolet.llm.messages import ThinkingLevel
-from piolet.llm.model import Model
-from piolet.llm.thinking import provider_level
+from piolet.llm.model import Context, Model, StreamOptions
+from piolet.llm.thinking import ANSWER_TOKENS, provider_level, thinking_budget
 
 
 class MessagesCompat(Struct, frozen=True, rename="camel"):
@@ -42,3 +46,27 @@ def effort(model: Model, level: ThinkingLevel) -> str:
     """Return the effort that an adaptive model is asked for; it has none below ``low``."""
     word = provider_level(model, level)
     return "low" if word == "minimal" else word
+
+
+def limits_and_thinking(
+    model: Model, context: Context, options: StreamOptions, level: ThinkingLevel, *, adaptive: bool
+) -> dict[str, Any]:
+    """Return output limit and thinking. A budget for thinking comes on top of the limit that a caller asked for.
+
+    `adaptive` models decide themselves how much they think, others are given a budget.
+    """
+    budget = thinking_budget(level, options.thinking_budgets)
+    with_budget = model.reasoning and level != "off" and not adaptive
+    wanted = options.max_tokens + budget if options.max_tokens and with_budget else options.max_tokens
+    limit = output_limit(model, context, wanted)
+    fields: dict[str, Any] = {"max_tokens": limit}
+    if not model.reasoning:
+        return fields
+    if level == "off":
+        fields["thinking"] = {"type": "disabled"}
+    elif adaptive:
+        fields["thinking"] = {"type": "adaptive", "display": "summarized"}
+        fields["output_config"] = {"effort": effort(model, level)}
+    elif limit > ANSWER_TOKENS:
+        fields["thinking"] = {"type": "enabled", "budget_tokens": min(budget, limit - ANSWER_TOKENS)}
+    return fields

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from piolet.llm.estimate import output_limit
 from piolet.llm.handoff import word_id
 from piolet.llm.messages import (
     AssistantMessage,
@@ -24,10 +23,10 @@ from piolet.llm.messages import (
 )
 from piolet.llm.model import Context, Model, StreamOptions, ToolSpec
 from piolet.llm.protocols import WireProtocol, WireRequest
-from piolet.llm.protocols.anthropic_compat import MessagesCompat, compat_of, effort
+from piolet.llm.protocols.anthropic_compat import MessagesCompat, compat_of, limits_and_thinking
 from piolet.llm.protocols.anthropic_messages_stream import MessagesBuilder
 from piolet.llm.schemas import strict_parameters
-from piolet.llm.thinking import ANSWER_TOKENS, requested_level, thinking_budget
+from piolet.llm.thinking import requested_level
 
 NO_OUTPUT = "(no tool output)"
 SEE_IMAGE = "(see attached image)"
@@ -40,7 +39,7 @@ def build_request(model: Model, context: Context, options: StreamOptions) -> Wir
     level = requested_level(model, options)
     mark = _cache_mark(options, compat)
     body: dict[str, Any] = {"model": model.id, "messages": _messages(context.messages, compat), "stream": True}
-    body |= _limits_and_thinking(model, context, options, level, compat)
+    body |= limits_and_thinking(model, context, options, level, adaptive=compat.force_adaptive_thinking)
     if context.system_prompt:
         body["system"] = [{"type": "text", "text": context.system_prompt, **mark}]
     if context.tools:
@@ -84,27 +83,6 @@ def _headers(
     return headers
 
 
-def _limits_and_thinking(
-    model: Model, context: Context, options: StreamOptions, level: ThinkingLevel, compat: MessagesCompat
-) -> dict[str, Any]:
-    """Return output limit and thinking. A budget for thinking comes on top of the limit that a caller asked for."""
-    budget = thinking_budget(level, options.thinking_budgets)
-    with_budget = model.reasoning and level != "off" and not compat.force_adaptive_thinking
-    wanted = options.max_tokens + budget if options.max_tokens and with_budget else options.max_tokens
-    limit = output_limit(model, context, wanted)
-    fields: dict[str, Any] = {"max_tokens": limit}
-    if not model.reasoning:
-        return fields
-    if level == "off":
-        fields["thinking"] = {"type": "disabled"}
-    elif compat.force_adaptive_thinking:
-        fields["thinking"] = {"type": "adaptive", "display": "summarized"}
-        fields["output_config"] = {"effort": effort(model, level)}
-    elif limit > ANSWER_TOKENS:
-        fields["thinking"] = {"type": "enabled", "budget_tokens": min(budget, limit - ANSWER_TOKENS)}
-    return fields
-
-
 # ------------------------------------------------------------------------------------------------------------- caching
 
 
@@ -146,7 +124,8 @@ def _messages(history: Sequence[Message], compat: MessagesCompat) -> list[dict[s
             case UserMessage():
                 messages.append({"role": "user", "content": _user_content(message.content)})
             case AssistantMessage():
-                messages.append({"role": "assistant", "content": _assistant_blocks(message, compat)})
+                if blocks := _assistant_blocks(message, compat):
+                    messages.append({"role": "assistant", "content": blocks})
             case ToolResultMessage():
                 results.append(message)
                 following = history[position + 1] if position + 1 < len(history) else None
@@ -172,7 +151,7 @@ def _assistant_blocks(message: AssistantMessage, compat: MessagesCompat) -> list
     blocks: list[dict[str, Any]] = []
     for block in message.content:
         match block:
-            case TextContent():
+            case TextContent() if block.text.strip():
                 blocks.append({"type": "text", "text": block.text})
             case ThinkingContent(redacted=True):
                 blocks.append({"type": "redacted_thinking", "data": block.thinking_signature or ""})

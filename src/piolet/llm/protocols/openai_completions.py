@@ -25,6 +25,7 @@ from piolet.llm.messages import (
 )
 from piolet.llm.model import Context, Model, StreamOptions, ToolSpec
 from piolet.llm.protocols import WireProtocol, WireRequest
+from piolet.llm.protocols.azure_openai import azure_base_url, deployment, is_azure
 from piolet.llm.protocols.openai_compat import CompletionsCompat, compat_of, keeps_prompt_cache_key
 from piolet.llm.protocols.openai_completions_stream import CompletionsBuilder
 from piolet.llm.schemas import grammar_field, grammar_of, strict_parameters
@@ -65,7 +66,11 @@ def build_request(model: Model, context: Context, options: StreamOptions) -> Wir
     body |= model.sampling_params or {}
     body |= (model.sampling_params_by_thinking_level or {}).get(level, {})
     body |= options.sampling_params
-    return WireRequest(f"{model.base_url.rstrip('/')}/chat/completions", body, _headers(options, compat))
+    base_url = model.base_url.rstrip("/")
+    if is_azure(model):
+        base_url = azure_base_url(model, options)
+        body["model"] = deployment(model, options)
+    return WireRequest(f"{base_url}/chat/completions", body, _headers(options, compat))
 
 
 def _headers(options: StreamOptions, compat: CompletionsCompat) -> dict[str, str | None]:

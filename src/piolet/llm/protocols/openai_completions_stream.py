@@ -117,7 +117,7 @@ class CompletionsBuilder(MessageBuilder):
         call = self._matching(index, call_id, name)
         if call is None:
             text_field = self._text_fields.get(name) if "custom" in told else None
-            block = self.open_call(call_id or f"call_{uuid.uuid4().hex[:24]}", name, text_field)
+            block = self.open_call(call_id or self._new_id(), name, text_field)
             call = _Call(block, index, bool(call_id))
             self._calls.append(call)
         elif call_id and not call.has_id:
@@ -129,6 +129,9 @@ class CompletionsBuilder(MessageBuilder):
             arguments = dumps(arguments)
         if isinstance(arguments, str):
             self.add(call.block, arguments)
+
+    def _new_id(self) -> str:
+        return f"call_{uuid.uuid4().hex[:24]}"
 
     def _matching(self, index: Any, call_id: str, name: str) -> _Call | None:
         """Return the call that a delta continues: that of its index, else of its id, else the last.
