@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from piolet.agent.events import MessageEnd, MessageStart
 from piolet.harness.drafts import (
@@ -17,10 +17,14 @@ from piolet.harness.drafts import (
 )
 from piolet.harness.events import EntryAppended, HarnessEvent
 from piolet.harness.hooks import HookFailure
+from piolet.harness.messages import CustomMessage
+from piolet.harness.session.errors import InvalidEntry, SessionError, UnknownEntry
 from piolet.llm.messages import BaseMessage
 
 if TYPE_CHECKING:
     from piolet.harness.harness import AgentHarness
+
+Appendable: TypeAlias = EntryDraft | BaseMessage
 
 
 class Appender:
@@ -28,30 +32,33 @@ class Appender:
 
     def __init__(self, harness: AgentHarness) -> None:
         self._harness = harness
-        self._at_turn_end: list[EntryDraft] = []
-        self._when_idle: list[EntryDraft | BaseMessage] = []
+        self._at_turn_end: list[Appendable] = []
+        self._when_idle: list[Appendable] = []
 
-    def place(
-        self, entry: EntryDraft | BaseMessage, when: Literal["now", "idle"]
-    ) -> tuple[str | None, Sequence[HarnessEvent]]:
+    def place(self, entry: Appendable, when: Literal["now", "idle"]) -> tuple[str | None, Sequence[HarnessEvent]]:
         """Append an entry or let it wait (the rule is that of `AgentHarness.append`).
 
         Return its id (None: it waits) and the events that tell of it, for the caller to publish. Raises `SessionError`.
         """
-        busy = self._harness.operation is not None
-        if busy and (when == "idle" or isinstance(entry, BaseMessage)):
+        if self._harness.operation is None:
+            placed = self._append(entry)
+            self._harness.context.refresh()
+            return placed
+        if not isinstance(entry, BaseMessage):
+            check_drafts(self._harness.session, [entry])
+        if when == "idle":
             self._when_idle.append(entry)
-            return None, ()
-        if busy and isinstance(entry, CONTEXT_DRAFTS):
+        elif isinstance(entry, (BaseMessage, *CONTEXT_DRAFTS)):
             self._at_turn_end.append(entry)
-            return None, ()
-        return self._append(entry)
+        else:
+            return self._append(entry)
+        return None, ()
 
-    async def append_all(self, entries: Sequence[EntryDraft | BaseMessage]) -> None:
+    async def append_all(self, entries: Sequence[Appendable]) -> None:
         """Append entries at a boundary, where the context is whole; one that cannot be stored stops the run."""
         for entry in entries:
             events: Sequence[HarnessEvent] = ()
-            with self._harness.recording():
+            with self._harness.recorder.recording():
                 _, events = self._append(entry)
             for event in events:
                 await self._harness.publish(event)
@@ -60,40 +67,54 @@ class Appender:
         """Append what handlers of `boundary` want, all or, if one of them cannot be stored, none; that is reported."""
         try:
             check_drafts(self._harness.session, entries)
-        except Exception as error:
+        except (InvalidEntry, UnknownEntry) as error:
             self._harness.hooks.report(HookFailure(boundary, "entries of a boundary", tuple(entries), error, 0))
             return
         await self.append_all(entries)
 
     async def flush_turn(self) -> None:
         """Append what waited for the end of the turn."""
-        waiting, self._at_turn_end = self._at_turn_end, []
-        await self.append_all(waiting)
+        await self._flush(self._at_turn_end)
 
     async def flush_idle(self) -> None:
-        """Append what waited for the end of the run."""
-        await self.flush_turn()
-        waiting, self._when_idle = self._when_idle, []
-        await self.append_all(waiting)
-        self._harness.recorder.forget()
-        self._harness.refresh_context()
+        """Append what waited for the end of the operation."""
+        await self._flush(self._at_turn_end)
+        await self._flush(self._when_idle)
+        self._harness.context.refresh()
 
-    def _append(self, entry: EntryDraft | BaseMessage) -> tuple[str, Sequence[HarnessEvent]]:
+    async def _flush(self, waiting: list[Appendable]) -> None:
+        """What the session cannot take now goes on waiting; what it never will take is reported."""
+        while waiting:
+            events: Sequence[HarnessEvent] = ()
+            try:
+                _, events = self._append(waiting[0])
+            except (InvalidEntry, UnknownEntry) as error:
+                self._harness.hooks.report(HookFailure("append", "an entry that waited", waiting[0], error, 0))
+            except SessionError as error:
+                self._harness.recorder.fail(error)
+                return
+            del waiting[0]
+            for event in events:
+                await self._harness.publish(event)
+
+    def _append(self, entry: Appendable) -> tuple[str, Sequence[HarnessEvent]]:
         harness = self._harness
         if isinstance(entry, BaseMessage):
-            entry_id = harness.recorder.store(entry)
-            harness.recorder.forget()
-            harness.context_is_stale = True
+            entry_id = harness.recorder.append(entry)
         else:
             entry_id = append_draft(harness.session, entry)
-            harness.context_is_stale = harness.context_is_stale or isinstance(entry, CONTEXT_DRAFTS)
-        if harness.operation is None:
-            harness.refresh_context()
+        if isinstance(entry, (BaseMessage, *CONTEXT_DRAFTS)):
+            harness.context.invalidate()
         match entry:
             case CustomDraft() | ContextEditDraft():
                 return entry_id, [EntryAppended(harness.session.get_entry(entry_id))]
             case CustomMessageDraft():
-                message = entry.message()
-                return entry_id, [MessageStart(message), MessageEnd(message)]
+                return entry_id, _told(entry.message())
+            case CustomMessage():
+                return entry_id, _told(entry)
             case _:
                 return entry_id, ()
+
+
+def _told(message: CustomMessage) -> Sequence[HarnessEvent]:
+    return MessageStart(message), MessageEnd(message)

@@ -30,7 +30,6 @@ from piolet.harness.hook_points import (
     patched,
 )
 from piolet.harness.hooks import Hooks
-from piolet.harness.messages import SystemMessage
 from piolet.llm.messages import BaseMessage
 from piolet.llm.model import Model, StreamOptions
 
@@ -51,8 +50,7 @@ class HookBridge:
     async def transform_context(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
         if not self._hooks.wanted(CONTEXT):
             return messages
-        seen = [message for message in messages if not isinstance(message, SystemMessage)]
-        return (await self._hooks.run(CONTEXT, ContextEvent(seen), self._signal())).messages
+        return (await self._hooks.run(CONTEXT, ContextEvent(list(messages)), self._signal())).messages
 
     async def finalize_message(self, message: BaseMessage) -> BaseMessage:
         if not self._hooks.wanted(MESSAGE_END):
@@ -89,28 +87,37 @@ class HookBridge:
         return patched(result, event) if event.changed else None
 
     def request_options(self, options: StreamOptions) -> StreamOptions:
-        """Return `options` with the callbacks that somebody wants."""
-        wanted = self._hooks.wanted
+        """Return `options` with the hooks that somebody wants behind the callbacks that they have."""
+        wanted, first = self._hooks.wanted, options
+
+        async def on_payload(body: dict[str, Any], model: Model) -> dict[str, Any]:
+            if first.on_payload is not None:
+                body = await first.on_payload(body, model) or body
+            return (await self._hooks.run(BEFORE_PROVIDER_REQUEST, BeforeProviderRequest(body), self._signal())).payload
+
+        async def on_headers(headers: dict[str, str | None], model: Model) -> None:
+            if first.on_headers is not None:
+                await first.on_headers(headers, model)
+            event = await self._hooks.run(BEFORE_PROVIDER_HEADERS, BeforeProviderHeaders(headers), self._signal())
+            if event.headers is not headers:
+                headers.clear()
+                headers.update(event.headers)
+
+        async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
+            if first.on_response is not None:
+                await first.on_response(status, headers, model)
+            await self._hooks.run(AFTER_PROVIDER_RESPONSE, AfterProviderResponse(status, headers), self._signal())
+
+        async def on_provider_event(data: Any, model: Model) -> None:
+            if first.on_provider_event is not None:
+                await first.on_provider_event(data, model)
+            event = ProviderStreamEvent(model.provider, model.api, model.id, data)
+            await self._hooks.run(PROVIDER_STREAM_EVENT, event, self._signal())
+
         return replace(
             options,
-            on_payload=self._on_payload if wanted(BEFORE_PROVIDER_REQUEST) else options.on_payload,
-            on_headers=self._on_headers if wanted(BEFORE_PROVIDER_HEADERS) else options.on_headers,
-            on_response=self._on_response if wanted(AFTER_PROVIDER_RESPONSE) else options.on_response,
-            on_provider_event=self._on_record if wanted(PROVIDER_STREAM_EVENT) else options.on_provider_event,
+            on_payload=on_payload if wanted(BEFORE_PROVIDER_REQUEST) else options.on_payload,
+            on_headers=on_headers if wanted(BEFORE_PROVIDER_HEADERS) else options.on_headers,
+            on_response=on_response if wanted(AFTER_PROVIDER_RESPONSE) else options.on_response,
+            on_provider_event=on_provider_event if wanted(PROVIDER_STREAM_EVENT) else options.on_provider_event,
         )
-
-    async def _on_payload(self, body: dict[str, Any], model: Model) -> dict[str, Any]:
-        return (await self._hooks.run(BEFORE_PROVIDER_REQUEST, BeforeProviderRequest(body), self._signal())).payload
-
-    async def _on_headers(self, headers: dict[str, str | None], model: Model) -> None:
-        event = await self._hooks.run(BEFORE_PROVIDER_HEADERS, BeforeProviderHeaders(headers), self._signal())
-        if event.headers is not headers:
-            headers.clear()
-            headers.update(event.headers)
-
-    async def _on_response(self, status: int, headers: Mapping[str, str], model: Model) -> None:
-        await self._hooks.run(AFTER_PROVIDER_RESPONSE, AfterProviderResponse(status, headers), self._signal())
-
-    async def _on_record(self, record: Any, model: Model) -> None:
-        event = ProviderStreamEvent(model.provider, model.api, model.id, record)
-        await self._hooks.run(PROVIDER_STREAM_EVENT, event, self._signal())

@@ -91,21 +91,21 @@ def append_draft(session: Session, draft: EntryDraft) -> str:
 
 
 def check_drafts(session: Session, drafts: Sequence[EntryDraft]) -> None:
-    """Raise `SessionError` or TypeError if one of `drafts` could not be appended at the leaf of `session`."""
+    """Raise `InvalidEntry` or `UnknownEntry` if one of `drafts` could not be appended at the leaf of `session`."""
     for draft in drafts:
+        if not isinstance(draft, EntryDraft):
+            raise InvalidEntry(f"{type(draft).__name__} is no draft of an entry")
+        try:
+            encode(draft)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidEntry(f"A {type(draft).__name__} cannot be stored: {error}") from error
         match draft:
-            case CustomDraft(data=data):
-                encode(data)
-            case CustomMessageDraft(content=content, details=details):
-                encode([content, details])
-            case ContextEditDraft(target_id=target, content=content):
+            case ContextEditDraft(target_id=target):
                 session.check_editable(target)
-                encode(content)
-            case CompactionDraft(first_kept_entry_id=kept, details=details):
-                encode(details)
+            case CompactionDraft(first_kept_entry_id=kept):
                 if kept is not None and session.head(kept) not in session.path_heads():
                     raise InvalidEntry(f"Entry {kept} is not on the current branch, so a compaction cannot keep it")
             case LabelDraft(target_id=target):
                 session.head(target)
             case _:
-                raise TypeError(f"{type(draft).__name__} is no draft of an entry")
+                pass

@@ -6,6 +6,7 @@ HarnessError
 ├── NothingToDo          nothing to continue, nothing to compact
 ├── UnknownTarget        no such entry, model, tool, skill or template
 ├── Cancelled            stopped on request, by the user or by a hook
+├── PromptFailed         a part of the system prompt raised; the text says why
 └── CompactionFailed     no summary could be made; the text says why
 """
 
@@ -34,6 +35,10 @@ class UnknownTarget(HarnessError):
 
 class Cancelled(HarnessError):
     """The operation was stopped on request."""
+
+
+class PromptFailed(HarnessError):
+    """The system prompt could not be built."""
 
 
 class CompactionFailed(HarnessError):

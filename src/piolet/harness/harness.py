@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from piolet.agent.agent import Agent, ClearedQueues, as_messages
 from piolet.agent.events import AgentEvent
@@ -23,12 +25,13 @@ from piolet.harness.appending import Appender
 from piolet.harness.bridge import HookBridge
 from piolet.harness.compaction.compactor import CompactionPolicy, Compactor
 from piolet.harness.drafts import EntryDraft
-from piolet.harness.drive import Drive, RunResult
+from piolet.harness.drive import Drive, RunResult, is_failed
 from piolet.harness.environments.base import Environment
 from piolet.harness.errors import HarnessBusy, HarnessClosed, NothingToDo, UnknownTarget
-from piolet.harness.events import CompactionResult, HarnessEvent, ModelSelect, ThinkingLevelSelect
+from piolet.harness.events import AgentSettled, CompactionResult, HarnessEvent, ModelSelect, ThinkingLevelSelect
 from piolet.harness.hook_points import ASKED_AT_HOOK
 from piolet.harness.hooks import Hook, Hooks
+from piolet.harness.live_context import LiveContext
 from piolet.harness.messages import convert_to_llm
 from piolet.harness.navigation import NavigationResult, navigate
 from piolet.harness.prompt.parts import PromptParts
@@ -39,7 +42,6 @@ from piolet.harness.prompt.templates import PromptTemplate, expand_template
 from piolet.harness.recorder import Recorder
 from piolet.harness.retry import RetryPolicy
 from piolet.harness.session.copying import branched_session, fork
-from piolet.harness.session.errors import SessionError
 from piolet.harness.session.session import Session
 from piolet.harness.stats import ContextUsage, SessionStats
 from piolet.harness.sync import run_sync
@@ -50,6 +52,9 @@ from piolet.llm.thinking import clamp_level
 
 T = TypeVar("T")
 Listener: TypeAlias = Callable[[HarnessEvent], Awaitable[None] | None]
+
+
+CLOSED = "This harness is closed; make a new one over its session"
 
 
 class ModelSource(Protocol):
@@ -94,12 +99,10 @@ class AgentHarness:
         self.retry = retry or RetryPolicy()
         self.compaction = compaction or CompactionPolicy()
         self.compactor = Compactor(self)
-        self.prompt_parts = prompt or PromptParts(skills=skills)
-        self.options = options or StreamOptions()
-        self.failure: SessionError | None = None
-        self.recorder = Recorder(session)
+        prompt = prompt or PromptParts()
+        self.prompt_parts = prompt if prompt.skills else replace(prompt, skills=skills)
+        self.recorder = Recorder(self)
         self.appender = Appender(self)
-        self.context_is_stale = False
         self.bridge = HookBridge(self.hooks, lambda: self._slot.signal)
         self._models = models
         self._skills = skills
@@ -111,6 +114,7 @@ class AgentHarness:
         self._listeners: list[Listener] = []
         self._retry_wait: AbortController | None = None
         self._stream: AssistantStream | None = None
+        self._closing = False
         self._closed = False
         level = clamp_level(model, thinking_level)
         self.agent = Agent(
@@ -119,7 +123,7 @@ class AgentHarness:
                 stream=self._open_stream,
                 convert_to_llm=convert_to_llm,
                 reasoning=level,
-                options=self.options,
+                options=options or StreamOptions(),
                 transform_context=self.bridge.transform_context,
                 finalize_message=self._finalize,
                 before_tool_call=self.bridge.before_tool_call,
@@ -130,7 +134,7 @@ class AgentHarness:
             tools=self._active_tools(),
             emit=self._on_agent_event,
         )
-        self.rebuild_context()
+        self.context = LiveContext(session, self.agent)
 
     # ---- runs
 
@@ -139,24 +143,33 @@ class AgentHarness:
     ) -> RunResult:
         """Run with a new prompt until nothing more happens by itself.
 
-        What the provider does wrong is in the result. Raises `HarnessBusy`, `HarnessClosed`; `SessionError` if the
-        session could not take a message. A caller that is cancelled aborts the run; it settles by itself.
+        What the provider does wrong is in the result. Raises `HarnessBusy`, `HarnessClosed`, `PromptFailed`;
+        `SessionError` if the session could not take a message. A caller that is cancelled aborts the run; it settles by
+        itself.
         """
         return await self._run(as_messages(prompt, images))
 
     async def continue_(self) -> RunResult:
-        """Run without a new prompt: after an aborted or failed answer, or for queued messages."""
-        if not self.agent.steering and not self.agent.follow_ups:
-            last = self.agent.messages[-1:]
-            if not last or last[0].role == "assistant":
-                raise NothingToDo("Nothing to continue: the conversation ends with an answer and no message is queued")
+        """Run without a new prompt: after an aborted or failed answer, which is taken out of the context, or for queued
+        messages. Raises `NothingToDo`, and as `prompt` does."""
+        if not self.can_continue:
+            raise NothingToDo("Nothing to continue: the conversation ends with an answer and no message is queued")
         return await self._run(())
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether there is something to answer: a message that waits, or one at the end of the conversation."""
+        if self.agent.steering or self.agent.follow_ups:
+            return True
+        asked = [message for message in self.agent.messages if not is_failed(message)]
+        return bool(asked) and not isinstance(asked[-1], AssistantMessage)
 
     async def stream(
         self, prompt: str | BaseMessage | Sequence[BaseMessage], images: Sequence[ImageContent] = ()
     ) -> AsyncIterator[HarnessEvent]:
         """Run with a new prompt and yield every event up to `AgentSettled`. Leaving the iteration early aborts the
-        run. Raises as `prompt` does."""
+        run, which settles by itself. Raises as `prompt` does."""
+        self._check_free("a run")
         events: asyncio.Queue[HarnessEvent | None] = asyncio.Queue()
         unsubscribe = self.subscribe(events.put_nowait)
         run = asyncio.create_task(self.prompt(prompt, images))
@@ -164,13 +177,12 @@ class AgentHarness:
         try:
             while (event := await events.get()) is not None:
                 yield event
+                if isinstance(event, AgentSettled):
+                    break
             await run
         finally:
             unsubscribe()
-            if not run.done():
-                run.cancel()
-                with suppress(asyncio.CancelledError):
-                    await run
+            run.cancel()
 
     def run_sync(
         self, prompt: str | BaseMessage | Sequence[BaseMessage], images: Sequence[ImageContent] = ()
@@ -179,13 +191,18 @@ class AgentHarness:
         return run_sync(self.prompt(prompt, images))
 
     async def skill(self, name: str, text: str = "") -> RunResult:
-        """Run with a skill of the constructor, called by name, and what the user adds. Raises `UnknownTarget`."""
+        """Run with a skill of the constructor, called by name, and what the user adds.
+
+        Raises `UnknownTarget` if there is none or its file cannot be read, and as `prompt` does.
+        """
         skill = next((skill for skill in self._skills if skill.name == name), None)
         if skill is None:
             raise UnknownTarget(f"No skill named {name!r}")
-        text_of_file = await asyncio.to_thread(Path(skill.path).read_text, encoding="utf-8")
-        body = split_frontmatter(text_of_file)[1]
-        return await self.prompt(skill_block(skill, body, text))
+        try:
+            text_of_file = await asyncio.to_thread(Path(skill.path).read_text, encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            raise UnknownTarget(f"Skill {name!r} cannot be read from {skill.path}: {error}") from error
+        return await self.prompt(skill_block(skill, split_frontmatter(text_of_file)[1], text))
 
     async def template(self, name: str, arguments: str = "") -> RunResult:
         """Run with a prompt template of the constructor, its placeholders filled. Raises `UnknownTarget`."""
@@ -204,7 +221,7 @@ class AgentHarness:
         await self.agent.follow_up(message)
 
     def next_turn(self, message: str | BaseMessage) -> None:
-        """Send `message` along with the next prompt, behind it."""
+        """Send `message` along with the next prompt, behind it. What still waits at `close` is stored then."""
         self._check_open()
         self.agent.next_turn(message)
 
@@ -219,9 +236,9 @@ class AgentHarness:
         if not self._slot.inside:
             await self._slot.wait_idle()
 
-    def request_abort(self) -> None:
+    def request_abort(self, reason: str = "aborted") -> None:
         """Ask what is under way to stop; do not wait."""
-        self._slot.abort()
+        self._slot.abort(reason)
 
     def abort_retry(self) -> None:
         """End the wait before a retry, if there is one; the run settles."""
@@ -254,8 +271,8 @@ class AgentHarness:
     async def set_model(self, model: Model, source: Literal["set", "cycle", "restore"] = "set") -> None:
         """Use `model` from the next request on, and say so in the session. The thinking level is fitted to it."""
         self._check_open()
-        previous, self.agent.model = self.agent.model, model
         self.session.append_model_change(model.provider, model.id)
+        previous, self.agent.model = self.agent.model, model
         await self.publish(ModelSelect(model, previous, source))
         await self.set_thinking_level(self.thinking_level)
 
@@ -269,9 +286,18 @@ class AgentHarness:
         previous, level = self.thinking_level, clamp_level(self.model, level)
         if level == previous:
             return
-        self.agent.thinking_level = level
         self.session.append_thinking_level_change(level)
+        self.agent.thinking_level = level
         await self.publish(ThinkingLevelSelect(level, previous))
+
+    @property
+    def options(self) -> StreamOptions:
+        """How requests are made; a change counts from the next run on."""
+        return self.agent.config.options
+
+    @options.setter
+    def options(self, options: StreamOptions) -> None:
+        self.agent.config = replace(self.agent.config, options=options)
 
     @property
     def tools(self) -> Sequence[AgentTool]:
@@ -306,38 +332,14 @@ class AgentHarness:
         """Append an entry at the leaf. Return its id, or None if it waits.
 
         "now": at once, but an entry that the model sees waits for the end of the present turn, so that no call is
-        parted from its result. "idle": when the run settles. Raises `SessionError`.
+        parted from its result. "idle": when what is under way settles. Raises `SessionError`.
         """
-        self._check_open()
+        if self._closed:
+            raise HarnessClosed(CLOSED)
         entry_id, events = self.appender.place(entry, when)
         for event in events:
             await self.publish(event)
         return entry_id
-
-    def refresh_context(self) -> None:
-        """Build the context again if an entry changed it."""
-        if self.context_is_stale:
-            self.rebuild_context()
-
-    def rebuild_context(self) -> None:
-        """Build the context from the session."""
-        self.context_is_stale = False
-        messages = self.session.build_context().messages
-        self.agent.replace_messages([message for message in messages if isinstance(message, BaseMessage)])
-
-    def record(self, store: Callable[[], object]) -> None:
-        """Do `store`; if the session cannot take it, remember why and stop the run."""
-        with self.recording():
-            store()
-
-    @contextmanager
-    def recording(self) -> Iterator[None]:
-        """`record`, for a block of code."""
-        try:
-            yield
-        except SessionError as error:
-            self.failure = self.failure or error
-            self._slot.abort("the session could not be written")
 
     # ---- compaction and the tree
 
@@ -356,7 +358,7 @@ class AgentHarness:
 
     def context_usage(self) -> ContextUsage:
         """Return how full the model's window is."""
-        return self.compactor.context_usage()
+        return self.context.usage()
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
         """Compact now, whatever the settings say; a run under way is aborted first.
@@ -432,26 +434,29 @@ class AgentHarness:
     # ---- closing
 
     async def close(self) -> None:
-        """Stop what is under way, store what waits for the next prompt, then close the session.
+        """Stop what is under way, then close the session. The environment belongs to whoever made it.
 
-        The environment belongs to whoever made it.
+        Messages for the next turn are stored. Raises `SessionError` if something could not be; the session is closed
+        all the same.
         """
-        if self._closed:
-            return
+        if self._slot.inside:
+            raise HarnessBusy(f"Cannot close inside of {self.operation or 'an operation'}: return first")
+        self._closing = True
         self._slot.abort("closed")
         await self.wait_idle()
+        if self._closed:
+            return
         self._closed = True
-        for message in self.agent.take_next_turn():
-            self.record(lambda message=message: self.recorder.store(message))  # type: ignore[misc]
-        self.session.close()
+        try:
+            for message in self.agent.take_next_turn():
+                self.recorder.append(message)
+        finally:
+            self.session.close()
 
     # ---- in a run
 
     async def _run(self, prompts: Sequence[BaseMessage]) -> RunResult:
-        self._check_open()
-
         async def work(signal: AbortSignal) -> RunResult:
-            self.failure = None
             drive = self._drive = Drive(self, signal)
             try:
                 return await drive.run(prompts)
@@ -462,10 +467,9 @@ class AgentHarness:
         return await self._operate("a run", work)
 
     async def _operate(self, name: str, work: Callable[[AbortSignal], Awaitable[T]]) -> T:
-        try:
-            return await self._slot.run(name, work)
-        except Busy as error:
-            raise HarnessBusy(str(error)) from None
+        self._check_free(name)
+        self.recorder.begin()
+        return await self._slot.run(name, work)
 
     async def _beside_runs(self, name: str, work: Callable[[AbortSignal], Awaitable[T]]) -> T:
         """Operate, then append what waited for the end."""
@@ -477,6 +481,13 @@ class AgentHarness:
                 await self.appender.flush_idle()
 
         return await self._operate(name, whole)
+
+    def _check_free(self, wanted: str) -> None:
+        self._check_open()
+        try:
+            self._slot.check_free(wanted)
+        except Busy as error:
+            raise HarnessBusy(str(error)) from None
 
     async def ask(self, model: Model, context: Context, options: StreamOptions) -> AssistantMessage:
         """Send one request beside the conversation and return the answer."""
@@ -522,5 +533,5 @@ class AgentHarness:
             await self.publish(event)
 
     def _check_open(self) -> None:
-        if self._closed:
-            raise HarnessClosed("This harness is closed; make a new one over its session")
+        if self._closing:
+            raise HarnessClosed(CLOSED)

@@ -106,9 +106,9 @@ class Hooks:
     async def run(self, hook: Hook[E, R], event: E, signal: AbortSignal | None = None) -> E:
         """Ask every handler and return the event as they changed it. Never raises for what a handler does."""
         for registration in tuple(self._handlers.get(hook.name, ())):
-            own = hook.copy(event) if hook.copy else event
             begin = time.monotonic()
             try:
+                own = hook.copy(event) if hook.copy else event
                 result = await self._ask(registration.handler, own, signal)
                 if hook.copy:
                     event = own

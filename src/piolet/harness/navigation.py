@@ -53,12 +53,13 @@ async def navigate(
     old_leaf = session.leaf_id
     if target_id == old_leaf:
         return NavigationResult()
-    left = left_branch(session.path_to(), session.path_to(target_id))
+    left = left_branch(session.path_heads(), session.path_heads(target_id))
+    seen = summarize or harness.hooks.wanted(SESSION_BEFORE_TREE)
     asked = TreePreparation(
         target_id,
         old_leaf,
         left.common_ancestor_id,
-        left.entries,
+        session.entries_of(left.entries) if seen else (),
         summarize,
         custom_instructions,
         replace_instructions,
@@ -78,10 +79,12 @@ async def navigate(
         except SummaryFailed as error:
             raise CompactionFailed(f"The branch could not be summarized: {error}") from error
     place, editor_text = _destination(target)
-    summary_entry = _move(harness, place, summary, from_hook=from_extension)
-    if asked.label:
-        session.append_label(summary_entry.id if summary_entry else target_id, asked.label)
-    harness.rebuild_context()
+    try:
+        summary_entry = _move(harness, place, summary, from_hook=from_extension)
+        if asked.label:
+            session.append_label(summary_entry.id if summary_entry else target_id, asked.label)
+    finally:
+        harness.context.rebuild()
     await harness.publish(SessionTree(session.leaf_id, old_leaf, summary_entry, from_extension))
     return NavigationResult(editor_text=editor_text, summary_entry=summary_entry)
 

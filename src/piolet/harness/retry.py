@@ -32,7 +32,7 @@ class Retry(Struct, frozen=True):
 
 
 class GiveUp(Struct, frozen=True):
-    """Do not try (again); `why` is told to the user."""
+    """Try no more; `why` is told to the user."""
 
     why: str
 
@@ -49,7 +49,7 @@ def next_try(
     if not policy.enabled or message.stop_reason != "error" or not is_retryable(text):
         return None
     if attempts >= policy.max_retries:
-        return GiveUp(text)
+        return GiveUp(text) if attempts else None
     if asked_ms is not None and asked_ms > policy.max_delay_ms:
         return GiveUp(f"{text} (the server asks for a wait of {asked_ms / 1000:g} s, more than the limit)")
     return Retry(attempts + 1, max(policy.delay_ms(attempts + 1), asked_ms or 0))

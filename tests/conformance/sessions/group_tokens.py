@@ -8,10 +8,12 @@ from piolet.harness.compaction.estimate import (
     ContextEstimate,
     estimate_context,
     estimate_projected,
-    last_usage,
     message_tokens,
+    project,
+    usable_usage,
 )
 from piolet.harness.compaction.settings import should_compact
+from piolet.harness.session.entries import MessageEntry
 from tests.conformance.outcome import equal
 from tests.conformance.sessions.compaction_vectors import compaction_settings, messages, path, plain
 
@@ -34,7 +36,7 @@ def _context_tokens(vector: dict[str, Any]) -> None:
 
 
 def _projected(vector: dict[str, Any]) -> None:
-    equal(_record(estimate_projected(path(vector["input"]))), vector["expected"])
+    equal(_record(estimate_projected(project(path(vector["input"])))), vector["expected"])
 
 
 def _should_compact(vector: dict[str, Any]) -> None:
@@ -45,7 +47,8 @@ def _should_compact(vector: dict[str, Any]) -> None:
 
 
 def _last_usage(vector: dict[str, Any]) -> None:
-    usage = last_usage(path(vector["input"]))
+    entries = reversed(path(vector["input"]))
+    usage = next((usage for e in entries if isinstance(e, MessageEntry) and (usage := usable_usage(e.message))), None)
     equal({"usage": None if usage is None else plain(usage)}, vector["expected"])
 
 

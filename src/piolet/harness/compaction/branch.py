@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -21,10 +22,20 @@ DEFAULT_WINDOW = 128_000
 SQUEEZE = 0.9
 
 
-class LeftBranch(Struct, frozen=True):
+class HasId(Protocol):
+    """An entry, or its head."""
+
+    @property
+    def id(self) -> str: ...
+
+
+N = TypeVar("N", bound=HasId)
+
+
+class LeftBranch(Struct, Generic[N], frozen=True):
     """What is left behind: entries, oldest first, and the deepest entry that both branches share."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[N]
     common_ancestor_id: str | None
 
 
@@ -36,7 +47,7 @@ class BranchMaterial(Struct, frozen=True):
     file_ops: FileOperations = field(default_factory=FileOperations)
 
 
-def left_branch(old_path: Sequence[Entry], target_path: Sequence[Entry]) -> LeftBranch:
+def left_branch(old_path: Sequence[N], target_path: Sequence[HasId]) -> LeftBranch[N]:
     """Return the part of the branch `old_path` that is not on `target_path` (both root first)."""
     there = {entry.id for entry in target_path}
     common = max((i for i, entry in enumerate(old_path) if entry.id in there), default=-1)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from piolet.agent.guard import guarded, reason_of
 from piolet.base.abort import Aborted, AbortSignal, sleep
-from piolet.base.ids import parse_time
-from piolet.harness.compaction.estimate import (
-    estimate_context,
-    estimate_projected,
-    project,
-    sum_of_tokens,
-    usable_usage,
-)
+from piolet.harness.compaction.estimate import sum_of_tokens
 from piolet.harness.compaction.hook_points import SESSION_BEFORE_COMPACT, BeforeCompact, CompactionProposal
 from piolet.harness.compaction.prepare import Preparation, prepare
 from piolet.harness.compaction.settings import CompactionSettings, should_compact
@@ -35,10 +30,9 @@ from piolet.harness.events import (
 )
 from piolet.harness.retry import Retry, next_try
 from piolet.harness.session.entries import CompactionEntry, Entry
-from piolet.harness.stats import ContextUsage
-from piolet.llm.estimate import usage_tokens
+from piolet.harness.session.errors import SessionError
 from piolet.llm.messages import AssistantMessage
-from piolet.llm.model import Context, Model, StreamOptions, ToolSpec
+from piolet.llm.model import Context, Model, StreamOptions
 
 if TYPE_CHECKING:
     from piolet.harness.harness import AgentHarness
@@ -80,69 +74,36 @@ class Compactor:
     # ---- when
 
     def settings(self) -> CompactionSettings:
-        return self._harness.compaction.settings(self._harness.model)
-
-    def is_due(self, message: AssistantMessage | None) -> bool:
-        """Whether the context that `message` ended is too full (the specification, section 1)."""
-        settings = self.settings()
-        if message is None or not settings.enabled:
-            return False
-        compacted = self._last_compaction_ms()
-        if compacted is not None and message.timestamp <= compacted:
-            return False
+        """Return the settings for the model. What is kept leaves room below the threshold: otherwise one compaction
+        would call for the next."""
         window = self._harness.model.context_window
-        usage = usable_usage(message)
-        if any(head.type == "context_edit" for head in self._harness.session.path_heads()):
-            tokens = estimate_projected(self.path(), self._harness.agent.system_prompt or "", self._tools()).tokens
-        elif usage is not None:
-            tokens = usage_tokens(usage)
-        else:
-            messages = self._harness.agent.messages
-            estimate = estimate_context(messages)
-            anchor = None if estimate.last_usage_index is None else messages[estimate.last_usage_index]
-            if isinstance(anchor, AssistantMessage) and compacted is not None and anchor.timestamp <= compacted:
-                return False
-            tokens = estimate.tokens
-        return should_compact(tokens, window, settings)
+        settings = self._harness.compaction.settings(self._harness.model)
+        if not window:
+            return settings
+        room = window - settings.reserve_tokens if window > settings.reserve_tokens else window // 2
+        return replace(settings, keep_recent_tokens=min(settings.keep_recent_tokens, room // 2))
+
+    def is_due(self, answer: AssistantMessage | None) -> bool:
+        """Whether the context that `answer` ended is too full (the specification, section 1)."""
+        tokens = None if answer is None else self._harness.context.tokens_with(answer)
+        return tokens is not None and self._is_too_much(tokens)
 
     def is_due_between_turns(self) -> bool:
         """Whether the next request of a run would find the context too full."""
-        settings = self.settings()
-        if not settings.enabled:
-            return False
-        estimate = estimate_projected(self.path(), self._harness.agent.system_prompt or "", self._tools())
-        return should_compact(estimate.tokens, self._harness.model.context_window, settings)
+        return self._is_too_much(self._harness.context.estimate().tokens)
 
-    def context_usage(self) -> ContextUsage:
-        """Return how full the window is; unknown after a compaction until a provider has told."""
+    def _is_too_much(self, tokens: int) -> bool:
         window = self._harness.model.context_window
-        messages = self._harness.agent.messages
-        compacted = self._last_compaction_ms()
-        estimate = estimate_context(messages)
-        if compacted is not None:
-            anchor = None if estimate.last_usage_index is None else messages[estimate.last_usage_index]
-            if not isinstance(anchor, AssistantMessage) or anchor.timestamp <= compacted:
-                return ContextUsage(None, window)
-        return ContextUsage(estimate.tokens, window)
+        return window > 0 and should_compact(tokens, window, self.settings())
 
-    def path(self) -> list[Entry]:
+    def _recent_path(self) -> list[Entry]:
         """Return the active branch from what the last compaction kept: nothing older matters any more."""
         session = self._harness.session
         heads = session.path_heads()
         last = next((i for i in range(len(heads) - 1, -1, -1) if heads[i].type == "compaction"), None)
         if last is not None:
-            heads = heads[next((i for i in range(last) if heads[i].id == heads[last].link), last) :]
-        return [session.entry(head) for head in heads]
-
-    def _last_compaction_ms(self) -> int | None:
-        session = self._harness.session
-        for head in reversed(session.path_heads()):
-            if head.type == "compaction":
-                return parse_time(session.entry(head).timestamp) or 0
-        return None
-
-    def _tools(self) -> Sequence[ToolSpec]:
-        return [tool.spec() for tool in self._harness.agent.tools]
+            heads = heads[next((i for i in range(last, -1, -1) if heads[i].id == heads[last].link), last) :]
+        return session.entries_of(heads)
 
     # ---- how
 
@@ -156,26 +117,30 @@ class Compactor:
     ) -> CompactionResult | None:
         """Make one compaction and tell of it. Return None if an automatic one had nothing to do or failed.
 
-        A manual one raises `NothingToDo`, `Cancelled`, `CompactionFailed`. Nothing is stored unless it succeeds.
+        A manual one raises `NothingToDo`, `Cancelled`, `CompactionFailed`. Raises `SessionError` if the session could
+        not take it. Nothing is stored unless it succeeds.
         """
-        path = self.path()
+        path = self._recent_path()
         preparation = prepare(path, self.settings())
         if preparation is None and reason != "manual":
             return None
         self.running = True
         proposal: CompactionProposal | None = None
         try:
-            await self._harness.publish(CompactionStart(reason))
             try:
+                await self._harness.publish(CompactionStart(reason))
                 if preparation is None:
                     self._refuse(path)
-                proposal = await self._proposal(preparation, path, reason, focus, will_retry, signal)
+                proposal = await self._proposal(preparation, reason, focus, will_retry, signal)
                 entry_id = self._store(proposal, preparation)
-            except HarnessError as error:
-                await self._failed(reason, error, from_extension=proposal is not None)
-                if reason == "manual":
+            except (HarnessError, SessionError) as error:
+                await self._failed(reason, error, proposal)
+                if reason == "manual" or isinstance(error, SessionError):
                     raise
                 return None
+            except asyncio.CancelledError:
+                await self._failed(reason, Cancelled("Compaction cancelled"), proposal)
+                raise
             return await self._done(entry_id, reason, proposal, will_retry)
         finally:
             self.running = False
@@ -188,19 +153,20 @@ class Compactor:
     async def _proposal(
         self,
         preparation: Preparation,
-        path: Sequence[Entry],
         reason: CompactionReason,
         focus: str | None,
         will_retry: bool,
         signal: AbortSignal,
     ) -> CompactionProposal:
         """Return the summary to store: a hook's, or one that a model writes."""
-        event = BeforeCompact(preparation, path, focus, reason, will_retry, signal)
-        event = await self._harness.hooks.run(SESSION_BEFORE_COMPACT, event, signal)
-        if event.cancel or signal.aborted:
-            raise Cancelled("Compaction cancelled")
-        if event.compaction is not None:
-            return event.compaction
+        harness = self._harness
+        if harness.hooks.wanted(SESSION_BEFORE_COMPACT):
+            event = BeforeCompact(preparation, harness.session.path_to(), focus, reason, will_retry, signal)
+            event = await harness.hooks.run(SESSION_BEFORE_COMPACT, event, signal)
+            if event.cancel or signal.aborted:
+                raise Cancelled("Compaction cancelled")
+            if event.compaction is not None:
+                return event.compaction
         try:
             summary = await self.summarizer(signal, "compaction", reason).compact(preparation, focus)
         except SummaryAborted:
@@ -223,7 +189,7 @@ class Compactor:
         self, entry_id: str, reason: CompactionReason, proposal: CompactionProposal, will_retry: bool
     ) -> CompactionResult:
         harness = self._harness
-        harness.rebuild_context()
+        harness.context.rebuild()
         entry = harness.session.get_entry(entry_id)
         assert isinstance(entry, CompactionEntry)
         await harness.publish(SessionCompact(entry, proposal.from_hook, reason, will_retry))
@@ -231,17 +197,20 @@ class Compactor:
             entry.summary,
             entry.first_kept_entry_id or entry.id,
             entry.tokens_before,
-            sum_of_tokens(project(self.path())),
+            sum_of_tokens(harness.agent.messages),
             entry.usage,
             entry.details,
         )
         await harness.publish(CompactionEnd(reason, result, aborted=False, will_retry=will_retry))
         return result
 
-    async def _failed(self, reason: CompactionReason, error: HarnessError, *, from_extension: bool) -> None:
+    async def _failed(self, reason: CompactionReason, error: Exception, proposal: CompactionProposal | None) -> None:
         aborted = isinstance(error, Cancelled)
         text = None if aborted else _PREFIXES[reason] + str(error)
-        await self._harness.publish(SessionCompactFailed(reason, text, aborted, False, from_extension))
+        by_hook = proposal is not None and proposal.from_hook
+        await self._harness.publish(
+            SessionCompactFailed(reason, text, aborted, will_retry=False, from_extension=by_hook)
+        )
         await self._harness.publish(CompactionEnd(reason, None, aborted, will_retry=False, error_message=text))
 
     async def gave_up(self) -> None:
@@ -258,25 +227,29 @@ class Compactor:
     ) -> Summarizer:
         """Return who writes summaries now; transient failures are retried by the policy of the harness."""
         harness = self._harness
-        model = harness.compaction.summary_model() or harness.model
 
         async def ask(model: Model, context: Context, options: StreamOptions) -> AssistantMessage:
             attempts = 0
-            while True:
-                answer = await harness.ask(model, context, options)
-                match next_try(harness.retry, answer, attempts, harness.asked_wait_ms):
-                    case Retry(attempt=attempts, delay_ms=delay):
-                        text = answer.error_message or ""
-                        scheduled = SummarizationRetryScheduled(attempts, harness.retry.max_retries, delay, text)
-                        await harness.publish(scheduled)
-                        try:
+            try:
+                while True:
+                    answer = await guarded(harness.ask(model, context, options), signal)
+                    match next_try(harness.retry, answer, attempts, harness.asked_wait_ms):
+                        case Retry(attempt=attempts, delay_ms=delay):
+                            text = answer.error_message or ""
+                            await harness.publish(
+                                SummarizationRetryScheduled(attempts, harness.retry.max_retries, delay, text)
+                            )
                             await sleep(delay / 1000, signal)
-                        except Aborted:
-                            raise SummaryAborted("cancelled while waiting for another try") from None
-                        await harness.publish(SummarizationRetryAttemptStart(source, reason))
-                    case _:
-                        if attempts:
-                            await harness.publish(SummarizationRetryFinished())
-                        return answer
+                            await harness.publish(SummarizationRetryAttemptStart(source, reason))
+                        case _:
+                            return answer
+            except Aborted:
+                raise SummaryAborted("Stopped on request") from None
+            except Exception as error:
+                raise SummaryFailed(reason_of(error)) from error
+            finally:
+                if attempts:
+                    await harness.publish(SummarizationRetryFinished())
 
+        model = harness.compaction.summary_model() or harness.model
         return Summarizer(ask, model, replace(harness.options, signal=signal), harness.thinking_level)

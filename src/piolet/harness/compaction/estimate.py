@@ -16,8 +16,8 @@ from piolet.harness.messages import (
     CustomMessage,
     SystemMessage,
 )
-from piolet.harness.session.context import assemble, select
-from piolet.harness.session.entries import CompactionEntry, ContextEditEntry, Entry, MessageEntry
+from piolet.harness.session.context import build_context
+from piolet.harness.session.entries import Entry
 from piolet.llm.estimate import assistant_chars, content_chars, tokens_of_chars, usage_tokens, utf16_length
 from piolet.llm.messages import AssistantMessage, BaseMessage, ToolResultMessage, Usage, UserMessage, text_of
 from piolet.llm.model import ToolSpec
@@ -67,14 +67,6 @@ def usable_usage(message: BaseMessage | AgentMessage) -> Usage | None:
     return message.usage if usage_tokens(message.usage) else None
 
 
-def last_usage(entries: Sequence[Entry]) -> Usage | None:
-    """Return the newest usable usage among `entries`."""
-    for entry in reversed(entries):
-        if isinstance(entry, MessageEntry) and (usage := usable_usage(entry.message)):
-            return usage
-    return None
-
-
 def estimate_context(messages: Sequence[BaseMessage | AgentMessage]) -> ContextEstimate:
     """Estimate a context: the last usage that a provider told, plus what came after it; else everything."""
     for index in range(len(messages) - 1, -1, -1):
@@ -85,32 +77,31 @@ def estimate_context(messages: Sequence[BaseMessage | AgentMessage]) -> ContextE
     return ContextEstimate(total, 0, total, None)
 
 
-def estimate_projected(
-    path: Sequence[Entry], system_prompt: str = "", tools: Sequence[ToolSpec] = ()
-) -> ContextEstimate:
-    """Estimate the context that the branch `path` gives. A usage older than the newest compaction or edit is of
-    another context: without a newer one everything is estimated, the prompt and the tools too."""
-    context = project(path)
-    estimate = estimate_context(context)
-    if estimate.last_usage_index is not None and _is_newer(path, context[estimate.last_usage_index]):
+class Projection(Struct, frozen=True):
+    """What the model gets. The first `settled` messages are of entries up to the last compaction or context edit: what
+    a provider told with one of them is about another context."""
+
+    messages: Sequence[BaseMessage | AgentMessage]
+    settled: int = 0
+
+
+def estimate_projected(context: Projection, system_prompt: str = "", tools: Sequence[ToolSpec] = ()) -> ContextEstimate:
+    """Estimate a context. Without a usage that is about it, everything is estimated, the prompt and the tools too."""
+    estimate = estimate_context(context.messages)
+    if estimate.last_usage_index is not None and estimate.last_usage_index >= context.settled:
         return estimate
     fixed = tokens_of_chars(utf16_length(system_prompt) + (utf16_length(dumps(list(tools))) if tools else 0))
-    total = sum_of_tokens(context) + fixed
+    total = sum_of_tokens(context.messages) + fixed
     return ContextEstimate(total, 0, total, None)
 
 
-def project(path: Sequence[Entry]) -> list[AgentMessage]:
-    """Return the messages that the model gets at the end of the branch `path`."""
-    from piolet.harness.session.index import Index
-
-    index = Index()
-    index.add_entries(path)
-    by_id = {entry.id: entry for entry in path}
-    selection = select(index.path(path[-1].id if path else None))
-    messages = assemble(selection, [by_id[head.id] for head in selection.heads]).messages
-    system = [message for message in messages if isinstance(message, SystemMessage)]
-    others: list[AgentMessage] = [message for message in messages if not isinstance(message, SystemMessage)]
-    return [_replayed(system), *others] if system else others
+def project(path: Sequence[Entry]) -> Projection:
+    """Return what the model gets at the end of the branch `path`."""
+    context = build_context(path)
+    others: list[AgentMessage] = [m for m in context.messages if not isinstance(m, SystemMessage)]
+    system = [m for m in context.messages if isinstance(m, SystemMessage)]
+    settled = sum(not isinstance(m, SystemMessage) for m in context.messages[: context.settled])
+    return Projection([_replayed(system), *others], settled + 1) if system else Projection(others, settled)
 
 
 def _replayed(messages: Sequence[SystemMessage]) -> SystemMessage:
@@ -127,13 +118,3 @@ def _replayed(messages: Sequence[SystemMessage]) -> SystemMessage:
         tools |= {str(tool.get("name")): tool for tool in message.tools_added or ()}
     contents = [text for message in messages if (text := text_of(message.content))]
     return SystemMessage("\n\n".join(contents), messages[0].timestamp, sections, list(tools.values()))
-
-
-def _is_newer(path: Sequence[Entry], message: AgentMessage) -> bool:
-    """Whether the entry of `message` stands behind every compaction and edit of the branch."""
-    for entry in reversed(path):
-        if isinstance(entry, CompactionEntry | ContextEditEntry):
-            return False
-        if isinstance(entry, MessageEntry) and entry.message is message:
-            return True
-    return False

@@ -35,7 +35,7 @@ class CompactDecision(Struct, frozen=True):
 
 
 class BeforeCompact(Struct, frozen=True):
-    """A compaction is planned. `branch_entries`: the active branch from what the last compaction kept."""
+    """A compaction is planned. `branch_entries`: the active branch, root first."""
 
     preparation: Preparation
     branch_entries: Sequence[Entry]

@@ -52,7 +52,7 @@ def prepare(path: Sequence[Entry], settings: CompactionSettings) -> Preparation 
         first_kept_entry_id=path[cut.index].id,
         messages_to_summarize=history,
         turn_prefix_messages=prefix,
-        tokens_before=estimate_context(project(path)).tokens,
+        tokens_before=estimate_context(project(path).messages).tokens,
         settings=settings,
         previous_summary=previous.summary if isinstance(previous, CompactionEntry) else None,
         file_ops=operations,

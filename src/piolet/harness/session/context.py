@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import Any
 
@@ -30,20 +30,28 @@ from piolet.llm.messages import AssistantMessage, TextContent, ToolResultMessage
 
 
 class SessionContext(Struct, frozen=True):
-    """What the model sees at one leaf. `entries` are those that the compaction rule leaves, in the model's order."""
+    """What the model sees at one leaf. `entries` are those that the compaction rule leaves, in the model's order.
+
+    `settled`: how many of `messages` are of entries up to the last compaction or context edit.
+    """
 
     messages: list[StoredMessage]
     thinking_level: str
     model: ModelRef | None
     entries: list[Entry]
+    settled: int = 0
 
 
 class Selection(Struct, frozen=True):
-    """What of a path goes into the context, and the settings that the whole path gives."""
+    """What of a path goes into the context, and the settings that the whole path gives.
+
+    `settled`: how many of `heads` stand on the path up to the last compaction or context edit.
+    """
 
     heads: list[Head]
     thinking_level: str
     model: ModelRef | None
+    settled: int = 0
 
 
 def build_context(entries: Sequence[Entry], leaf: str | EllipsisType | None = ...) -> SessionContext:
@@ -62,28 +70,33 @@ def select(path: Sequence[Head]) -> Selection:
 
     The last compaction stands first, then what it kept of the entries before it, then the entries after it.
     """
-    level = "off"
-    model = None
-    cut = -1
-    for place, head in enumerate(path):
-        if head.level is not None:
-            level = head.level
-        if head.model is not None:
-            model = head.model
-        if head.type == "compaction":
-            cut = place
+    level = next((head.level for head in reversed(path) if head.level is not None), "off")
+    model = next((head.model for head in reversed(path) if head.model is not None), None)
+    cut = _last(path, lambda head: head.type == "compaction")
     if cut < 0:
-        return Selection(list(path), level, model)
+        return Selection(list(path), level, model, _last(path, _is_edit) + 1)
     compaction = path[cut]
-    first = next((place for place in range(cut) if path[place].id == compaction.link), cut)
-    kept = [head for head in path[first:cut] if head.role != "system"]
-    return Selection([compaction, *kept, *path[cut + 1 :]], level, model)
+    first = _last(path[:cut], lambda head: head.id == compaction.link)
+    kept = [head for head in path[first:cut] if head.role != "system"] if first >= 0 else []
+    after = path[cut + 1 :]
+    settled = 1 + len(kept) + _last(after, _is_edit) + 1
+    return Selection([compaction, *kept, *after], level, model, settled)
+
+
+def _last(path: Sequence[Head], wanted: Callable[[Head], bool]) -> int:
+    """Return the last place where `wanted` holds, -1 if there is none: what matters of a long path is near its end."""
+    return next((place for place in range(len(path) - 1, -1, -1) if wanted(path[place])), -1)
+
+
+def _is_edit(head: Head) -> bool:
+    return head.type == "context_edit"
 
 
 def assemble(selection: Selection, entries: Sequence[Entry]) -> SessionContext:
     """Return the context of the selected entries, given in the selection's order."""
     edits = {entry.target_id: entry.replacement for entry in entries if isinstance(entry, ContextEditEntry)}
     messages: list[StoredMessage] = []
+    settled = 0
     for place, entry in enumerate(entries):
         if isinstance(entry, CompactionEntry) and place > 0:
             continue  # an older one, inside the kept range: the newest summary covers it
@@ -91,7 +104,9 @@ def assemble(selection: Selection, entries: Sequence[Entry]) -> SessionContext:
             messages += messages_of(entry)
         elif (replacement := edits[entry.id]) is not None:
             messages += [edited(message, replacement) for message in messages_of(entry)]
-    return SessionContext(messages, selection.thinking_level, selection.model, list(entries))
+        if place < selection.settled:
+            settled = len(messages)
+    return SessionContext(messages, selection.thinking_level, selection.model, list(entries), settled)
 
 
 def messages_of(entry: Entry) -> list[StoredMessage]:

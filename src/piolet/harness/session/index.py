@@ -78,6 +78,8 @@ class Index:
         self.name: str | None = None
         self.totals = Totals()
         self.problems: list[Problem] = []
+        self._path: list[Head] = []  # the branch that `path` was asked for last
+        self._orderly = True  # every parent stands before its children, no id is there twice
         self._models: dict[ModelRef, ModelRef] = {}
         self._lines = 0
 
@@ -120,12 +122,24 @@ class Index:
             self.problems[-1] = Problem("torn", self._lines, "the last line is incomplete")
 
     def path(self, leaf: str | None) -> list[Head]:
-        """Return the entries from the root to `leaf`, root first. Stops at an unknown parent and at a cycle."""
-        path = list(self.ancestors(leaf))
+        """Return the entries from the root to `leaf`, root first. Stops at an unknown parent and at a cycle.
+
+        A branch that goes on from the one that was asked for last costs only what is new of it.
+        """
+        known = self._path if self._orderly else []
+        last = known[-1] if known else None
+        path: list[Head] = []
+        for head in self.ancestors(leaf):
+            if head is last:
+                break
+            path.append(head)
+        else:
+            known = []
         if len(path) > len(self.by_id):  # in a cycle: keep what comes before the first repetition
             path = list(dict.fromkeys(path))
         path.reverse()
-        return path
+        self._path = known + path
+        return self._path.copy()
 
     def ancestors(self, leaf: str | None) -> Iterator[Head]:
         """Give `leaf`, its parent, and so on. In a cycle it ends when more entries were given than there are."""
@@ -165,6 +179,9 @@ class Index:
         parent_id = facts.parent_id
         if parent_id is not None and (parent := self.by_id.get(parent_id)) is not None:
             parent_id = parent.id  # one string for both
+        elif parent_id is not None:
+            self._orderly = False
+        self._orderly = self._orderly and facts.id not in self.by_id
         head = Head(position, kind, facts.id, parent_id, role, link, model, level)
         self.heads.append(head)
         self.by_id[facts.id] = head

@@ -18,7 +18,14 @@ from piolet.base.collector import collector_paused
 from piolet.base.ids import entry_id, now_ms
 from piolet.base.json import encode
 from piolet.harness.session.entries import VERSION, Entry, Header, MessageEntry
-from piolet.harness.session.errors import HistoryChanged, NewerVersion, NotASession, SessionError, WriteFailed
+from piolet.harness.session.errors import (
+    HistoryChanged,
+    InvalidEntry,
+    NewerVersion,
+    NotASession,
+    SessionError,
+    WriteFailed,
+)
 from piolet.harness.session.index import Head, Index
 from piolet.harness.session.jsonl import JsonlStorage
 from piolet.harness.session.migration import migrate_file, migrated_text
@@ -134,13 +141,13 @@ class EntryLog:
         """Append the entry that `make` gives for a new id; return the id. It is stored, or nothing has changed.
 
         `leaf` names the branch in use: it is written again where the file was replaced by one that lacks it. Raises
-        `WriteFailed`, `HistoryChanged`, `NewerVersion`.
+        `WriteFailed`, `InvalidEntry`, `HistoryChanged`, `NewerVersion`.
         """
         self.check_writable()
         try:
             with self._exclusive(leaf):
                 entry = make(entry_id(self.index.by_id))
-                self.storage.write(encode(entry))
+                self.storage.write(_line(entry))
                 self.index.add_all(self.storage.lines())
         except OSError as error:
             raise self._write_failed(error) from error
@@ -229,6 +236,13 @@ class EntryLog:
     def _write_failed(self, error: OSError) -> WriteFailed:
         reason = error.strerror or str(error)
         return WriteFailed(f"Session {self.storage.path} cannot be written: {reason}. The entry was not stored")
+
+
+def _line(entry: Entry) -> bytes:
+    try:
+        return encode(entry)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidEntry(f"A {entry.type} entry cannot be stored: {error}") from error
 
 
 def _start(storage: Storage, header: Header) -> None:

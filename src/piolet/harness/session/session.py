@@ -222,6 +222,10 @@ class Session:
         """Return the entry of a head."""
         return self._log.entries([head])[0]
 
+    def entries_of(self, heads: Sequence[Head]) -> list[Entry]:
+        """Return the entries of heads."""
+        return self._log.entries(heads)
+
     def lines(self, heads: Sequence[Head]) -> list[bytes]:
         """Return the lines of entries as they are stored, without the line feeds."""
         return self._log.lines(heads)
