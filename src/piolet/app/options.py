@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -69,13 +70,14 @@ class ResourceSelection(Struct, frozen=True):
 class RuntimeOptions(Struct, frozen=True):
     """What a Runtime is made of.
 
-    `session_dir`: where sessions are kept, before what the settings say. `trust`: the answer about the project's files;
-    None: the stored answer, or asking. `mode`: who draws. `home`: the user's home folder, by default that of the
-    process.
+    `cwd`: where session and tools are, unless an opened session says otherwise. `agent_dir`: the folder of settings,
+    credentials and sessions, by default ``~/.pi/agent``. `home`: the user's home folder. `mode`: who draws.
+    `session_dir`: where sessions are kept, before what the settings say. `model`: a pattern as for ``--model``.
+    `trust`: the answer about the project's files; None: the stored answer, else asking.
     """
 
-    cwd: Path
-    agent_dir: Path
+    cwd: Path = field(default_factory=Path.cwd)
+    agent_dir: Path = field(default_factory=lambda: agent_dir(os.environ))
     home: Path = field(default_factory=Path.home)
     mode: Literal["interactive", "print", "json", "rpc", "sdk"] = "sdk"
     session: SessionChoice = field(default_factory=NewSession)
@@ -98,3 +100,9 @@ class RuntimeOptions(Struct, frozen=True):
     trust: bool | None = None
     offline: bool = False
     verbose: bool = False
+
+
+def agent_dir(environ: Mapping[str, str]) -> Path:
+    """Return the agent folder: ``PI_CODING_AGENT_DIR``, else ``~/.pi/agent``."""
+    chosen = environ.get("PI_CODING_AGENT_DIR")
+    return Path(os.path.abspath(Path(chosen).expanduser())) if chosen else Path.home() / ".pi" / "agent"

@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from piolet.app.agent_session import AgentSession
 from piolet.app.assembly import assemble, reassemble
 from piolet.app.extensions.ui import UI, NullUI
@@ -211,6 +213,12 @@ class Runtime:
             await self._services.environment.close()
             self._services = None
 
+    async def __aenter__(self) -> Runtime:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.dispose()
+
     def _report(self, failure: HookFailure) -> None:
         if self.on_failure is not None:
             self.on_failure(failure)
@@ -220,6 +228,26 @@ class Runtime:
             result = listener(event)
             if result is not None:
                 await result
+
+
+async def create_runtime(
+    options: RuntimeOptions | None = None,
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    model: str | None = None,
+    ask: Ask | None = None,
+) -> Runtime:
+    """Return the product without a terminal: sessions, settings, skills, tools and commands, as `options` say.
+
+    `cwd` and `model` stand for the options of these names. Without `ask` and without a stored decision nothing of the
+    project's ``.pi`` is loaded. Dispose of it in the end. Raises as `Runtime.create` does.
+    """
+    options = options or RuntimeOptions()
+    if cwd is not None:
+        options = replace(options, cwd=Path(resolve_path(os.fspath(cwd), str(options.cwd))))
+    if model is not None:
+        options = replace(options, model=model)
+    return await Runtime.create(options, ask=ask)
 
 
 def _remove_copy(session: Session) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -159,9 +157,3 @@ def early_place(options: RuntimeOptions) -> SessionPlace:
 
 def place_of_sessions(options: RuntimeOptions, cwd: Path, settings: Settings) -> SessionPlace:
     return SessionPlace.of(str(cwd), str(options.agent_dir), options.session_dir or settings.session_dir)
-
-
-def agent_dir(environ: Mapping[str, str]) -> Path:
-    """Return the agent folder: ``PI_CODING_AGENT_DIR``, else ``~/.pi/agent``."""
-    chosen = environ.get("PI_CODING_AGENT_DIR")
-    return Path(os.path.abspath(Path(chosen).expanduser())) if chosen else Path.home() / ".pi" / "agent"

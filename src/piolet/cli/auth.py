@@ -90,7 +90,7 @@ def _parser() -> _Parser:
 def _open_models() -> Models:
     import os
 
-    from piolet.app.services import agent_dir
+    from piolet.app.options import agent_dir
 
     models = Models.open(agent_dir(os.environ))
     if models.error:

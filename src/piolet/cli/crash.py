@@ -23,7 +23,7 @@ REPORT = "piolet-crash.log"
 
 def report_crash(error: BaseException, *, verbose: bool = False) -> int:
     """Tell of `error` in one line and write the report, with its traceback; return the exit code."""
-    from piolet.app.services import agent_dir
+    from piolet.app.options import agent_dir
     from piolet.modes.say import complain
 
     if verbose:

@@ -222,8 +222,8 @@ def _verify(arguments: Namespace) -> int:
 
 
 def _place(arguments: Namespace) -> SessionPlace:
-    from piolet.app.options import RuntimeOptions
-    from piolet.app.services import agent_dir, early_place
+    from piolet.app.options import RuntimeOptions, agent_dir
+    from piolet.app.services import early_place
 
     chosen = arguments.session_dir or os.environ.get("PI_CODING_AGENT_SESSION_DIR") or None
     return early_place(RuntimeOptions(Path.cwd(), agent_dir(os.environ), session_dir=chosen))

@@ -66,7 +66,8 @@ def _start(arguments: Arguments) -> int:
         return 0
     mode = chosen_mode(arguments)
     _check(arguments, mode)
-    from piolet.app.services import agent_dir, early_place
+    from piolet.app.options import agent_dir
+    from piolet.app.services import early_place
     from piolet.cli.session_choice import choose_session
 
     options = runtime_options(arguments, mode, Path.cwd(), agent_dir(os.environ))
