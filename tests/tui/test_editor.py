@@ -128,6 +128,27 @@ def test_tab_takes_a_suggestion_and_enter_sends_a_command_too() -> None:
     assert editor.take() == "/mock "
 
 
+def test_enter_right_after_typing_takes_nothing_from_the_list_of_before() -> None:
+    editor = Editor()
+    write(editor, "/")
+    offer(editor, "/settings ", "/hotkeys ")
+    write(editor, "hot")
+    assert keys(editor, "enter") == ["submit"]
+    assert editor.buffer.text == "/hot"
+
+
+def test_enter_behind_a_whole_argument_sends() -> None:
+    editor = Editor()
+    write(editor, "/thinking hi")
+    offer(editor, "high")
+    assert keys(editor, "enter") == ["done"]
+    assert editor.buffer.text == "/thinking high"
+    write(editor, "x")
+    keys(editor, "backspace")
+    offer(editor, "high")
+    assert keys(editor, "enter") == ["submit"]
+
+
 def test_enter_takes_a_mention_without_sending() -> None:
     editor = Editor()
     write(editor, "see @ma")

@@ -161,6 +161,11 @@ class Editor:
                 menu.page(-1)
             case "tui.select.pageDown":
                 menu.page(1)
+            case "tui.input.tab" | "tui.select.confirm" if self._shown != self.wanted:
+                return None  # the list is for what was typed before
+            case "tui.select.confirm" if self._shown and _is_typed(self._shown, menu.current):
+                self._close()
+                return "submit"
             case "tui.input.tab" | "tui.select.confirm" as action:
                 command = self._shown is not None and self._shown.kind == "command"
                 if menu.current is not None:
@@ -237,6 +242,11 @@ class Editor:
     def menu_lines(self, width: int) -> list[Line]:
         """Return the list of suggestions; nothing while it is closed."""
         return self.menu.lines(width) if self.menu is not None else []
+
+
+def _is_typed(request: Request, item: Item[Suggestion] | None) -> bool:
+    """Whether an argument is written out already, so that there is nothing left to take."""
+    return request.kind == "argument" and item is not None and item.value.text.strip() == request.token.strip()
 
 
 def _is_shortcut(key: Key) -> bool:

@@ -3,85 +3,133 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from piolet.modes.interactive import clipboard, external_editor
+from piolet.modes.interactive.commands import models, resume, sessions, thinking, tree
 from piolet.tui.keys import Key
+from piolet.tui.panels.search_panel import SearchPanel
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
 
 TWICE_SECONDS = 0.5
 
-
-def on_key(face: Face, key: Key) -> bool:
-    """Do what `key` means before the editor sees it; return whether it meant something."""
-    if key.kind == "release":
-        return False
-    return any(face.keymap.matches(key, action) and do(face) for action, do in ACTIONS.items())
+#: Does something; False: the key is not for it now.
+Action: TypeAlias = Callable[["Face"], bool]
 
 
-def interrupt(face: Face) -> bool:
-    """Close what is open, stop what is under way; see the terminal specification, section 3."""
-    if face.editor.close_menu():
-        face.app.editor_area.update()
-    elif face.ready and stop(face):
-        pass
-    elif face.editor.buffer.text.startswith("!"):
-        face.editor.set_text("")
-        face.app.editor_area.update()
-    return True
+class Keys:
+    """Takes the keys before the editor does."""
 
+    def __init__(self, face: Face) -> None:
+        self._face = face
+        self._escaped = self._cleared = float("-inf")
 
-def clear(face: Face) -> bool:
-    """Clear the text; without text stop the answer; twice while idle leave."""
-    if face.editor.buffer.text:
-        face.editor.set_text("")
-        face.app.editor_area.update()
-    elif not (face.ready and stop(face)):
-        if time.monotonic() - face.last_clear < TWICE_SECONDS:
+    def handle(self, key: Key) -> bool:
+        """Do what `key` means; return whether it meant something."""
+        if key.kind == "release":
+            return False
+        keymap = self._face.keymap
+        if keymap.matches(key, "app.interrupt"):
+            self._interrupt()
+            return True
+        if keymap.matches(key, "app.clear"):
+            self._clear()
+            return True
+        return any(keymap.matches(key, action) and do(self._face) for action, do in ACTIONS.items())
+
+    def scroll(self, key: Key) -> bool:
+        """Do what `key` means to the transcript, while something else than the editor has the keys."""
+        scrolling = ((action, do) for action, do in ACTIONS.items() if action.startswith("tui.altScreen."))
+        return any(self._face.keymap.matches(key, action) and do(self._face) for action, do in scrolling)
+
+    def _interrupt(self) -> None:
+        """Close what is open, stop what is under way; on an empty editor, twice, what the setting says."""
+        face, now = self._face, time.monotonic()
+        before, self._escaped = self._escaped, float("-inf")
+        if face.editor.close_menu():
+            face.app.editor_area.update()
+        elif face.app.transcript_view.selection is not None:
+            face.app.transcript_view.clear_selection()
+        elif stop(face):
+            pass
+        elif face.editor.buffer.text.startswith("!"):
+            face.set_editor_text("")
+        elif not face.editor.buffer.text and now - before < TWICE_SECONDS:
+            _escaped_twice(face)
+        else:
+            self._escaped = now
+
+    def _clear(self) -> None:
+        """Clear the text; without text stop the answer; twice while idle leave."""
+        face, now = self._face, time.monotonic()
+        before, self._cleared = self._cleared, float("-inf")
+        if face.editor.buffer.text:
+            face.set_editor_text("")
+        elif stop(face):
+            pass
+        elif now - before < TWICE_SECONDS:
             face.quit()
-        face.last_clear = time.monotonic()
-    return True
+        else:
+            self._cleared = now
 
 
-def exit_(face: Face) -> bool:
+def _escaped_twice(face: Face) -> None:
+    if face.ready:
+        match face.runtime.services.settings.double_escape_action:
+            case "tree":
+                face.start(tree.tree(face, ""))
+            case "fork":
+                face.start(sessions.fork(face, ""))
+            case _:
+                pass
+
+
+def stop(face: Face) -> bool:
+    """Stop what is under way, and put what was queued back into the editor; return whether there was something."""
+    if not face.ready:
+        return False
+    session = face.runtime.session
+    if session.is_streaming or session.harness.operation is not None:
+        face.start(_abort(face))
+        return True
+    if face.shell.running:
+        face.shell.abort()
+        return True
+    return False
+
+
+async def _abort(face: Face) -> None:
+    await face.submission.take_back_queue()
+    await face.runtime.session.abort()
+
+
+def _exit(face: Face) -> bool:
     if face.editor.buffer.text:
         return False
     face.quit()
     return True
 
 
-def stop(face: Face) -> bool:
-    """Stop what is under way and put what was queued back into the editor; return whether there was something."""
-    session = face.runtime.session
-    if not session.is_streaming and session.harness.operation is None:
-        return False
-
-    async def work() -> None:
-        await face.submission.take_back_queue()
-        await session.abort()
-
-    face.start(work())
+def _suspend(face: Face) -> bool:
+    face.app.action_suspend_process()
     return True
 
 
-def follow_up(face: Face) -> bool:
+def _follow_up(face: Face) -> bool:
     face.submission.submit("follow_up")
     return True
 
 
-def dequeue(face: Face) -> bool:
-    async def work() -> None:
-        count = await face.submission.take_back_queue()
-        word = "message" if count == 1 else "messages"
-        face.presenter.status(f"Restored {count} queued {word} to editor" if count else "No messages are queued")
-
-    face.start(work())
-    return True
+async def _dequeue(face: Face) -> None:
+    count = await face.submission.take_back_queue()
+    word = "message" if count == 1 else "messages"
+    face.presenter.status(f"Restored {count} queued {word} to editor" if count else "No messages are queued")
 
 
-def expand(face: Face) -> bool:
+def _expand(face: Face) -> bool:
     view = face.app.transcript_view
     expanded = not view.transcript.frame.expanded
     view.set_frame(expanded=expanded)
@@ -89,7 +137,60 @@ def expand(face: Face) -> bool:
     return True
 
 
-def page(share: float) -> Callable[[Face], bool]:
+def _toggle_thinking(face: Face) -> bool:
+    hidden = face.presenter.toggle_thinking()
+    face.presenter.status(f"Thinking: {'hidden' if hidden else 'shown'}")
+    return True
+
+
+def _copy(face: Face) -> bool:
+    """Copy the selection, else the last answer."""
+    view = face.app.transcript_view
+    if view.selection is not None:
+        face.start(face.copy(view.selection.text(view.transcript)))
+        face.presenter.status("Copied the selection to the clipboard")
+        return True
+    text = face.runtime.session.last_assistant_text() if face.ready else None
+    if text is None:
+        face.presenter.status("There is no answer to copy yet")
+    else:
+        face.start(face.copy(text))
+        face.presenter.status("Copied the last answer to the clipboard")
+    return True
+
+
+async def _paste(face: Face) -> None:
+    text = await clipboard.paste()
+    if text is None:
+        face.presenter.status("There is no clipboard here that can be read")
+    else:
+        face.editor.paste(text)
+        face.app.editor_area.update()
+
+
+async def _edit_externally(face: Face) -> None:
+    command = external_editor.editor_command(face.runtime.services.settings.external_editor)
+    with face.app.lending():
+        text = await external_editor.edit(face.editor.buffer.value, command)
+    if text is None:
+        face.presenter.warn(f"{command[0]} did not end well; the text is as it was")
+    else:
+        face.set_editor_text(text)
+
+
+def _search(face: Face) -> bool:
+    view = face.app.transcript_view
+
+    def close() -> None:
+        view.search("")
+        face.app.pop_panel(panel)
+
+    panel = SearchPanel(view.search, view.search_next, close, keymap=face.keymap)
+    face.app.push_panel(panel)
+    return True
+
+
+def _page(share: float) -> Action:
     def scroll(face: Face) -> bool:
         if face.editor.menu is not None:
             return False
@@ -99,17 +200,27 @@ def page(share: float) -> Callable[[Face], bool]:
     return scroll
 
 
-def to_start(face: Face) -> bool:
-    face.app.transcript_view.to_start()
-    return True
+def _line(count: int) -> Action:
+    def scroll(face: Face) -> bool:
+        face.app.transcript_view.scroll_rows(count)
+        return True
+
+    return scroll
 
 
-def to_end(face: Face) -> bool:
-    face.app.transcript_view.to_end()
-    return True
+def _end(*, last: bool) -> Action:
+    def scroll(face: Face) -> bool:
+        view = face.app.transcript_view
+        if last:
+            view.to_end()
+        else:
+            view.to_start()
+        return True
+
+    return scroll
 
 
-def prompt(direction: int) -> Callable[[Face], bool]:
+def _prompt(direction: int) -> Action:
     def jump(face: Face) -> bool:
         face.app.transcript_view.jump_to_prompt(direction)
         return True
@@ -117,20 +228,44 @@ def prompt(direction: int) -> Callable[[Face], bool]:
     return jump
 
 
-#: Returns False if the key is not for it now.
-ACTIONS: dict[str, Callable[[Face], bool]] = {
-    "app.interrupt": interrupt,
-    "app.clear": clear,
-    "app.exit": exit_,
-    "app.message.followUp": follow_up,
-    "app.message.dequeue": dequeue,
-    "app.tools.expand": expand,
-    "tui.altScreen.pageUp": page(-1),
-    "tui.altScreen.pageDown": page(1),
-    "tui.altScreen.halfPageUp": page(-0.5),
-    "tui.altScreen.halfPageDown": page(0.5),
-    "tui.altScreen.top": to_start,
-    "tui.altScreen.bottom": to_end,
-    "tui.altScreen.previousPrompt": prompt(-1),
-    "tui.altScreen.nextPrompt": prompt(1),
+def _work(work: Callable[[Face], Coroutine[Any, Any, None]]) -> Action:
+    """Return the action that does `work` beside everything else, once the runtime is there."""
+
+    def start(face: Face) -> bool:
+        if face.ready:
+            face.start(work(face))
+        return True
+
+    return start
+
+
+ACTIONS: dict[str, Action] = {
+    "app.exit": _exit,
+    "app.suspend": _suspend,
+    "app.editor.external": _work(_edit_externally),
+    "app.clipboard.pasteImage": _work(_paste),
+    "app.message.followUp": _follow_up,
+    "app.message.dequeue": _work(_dequeue),
+    "app.message.copy": _copy,
+    "app.tools.expand": _expand,
+    "app.thinking.toggle": _toggle_thinking,
+    "app.thinking.cycle": _work(thinking.cycle),
+    "app.model.select": _work(models.select_model),
+    "app.model.cycleForward": _work(lambda face: models.cycle(face, 1)),
+    "app.model.cycleBackward": _work(lambda face: models.cycle(face, -1)),
+    "app.session.new": _work(lambda face: sessions.new(face, "")),
+    "app.session.tree": _work(lambda face: tree.tree(face, "")),
+    "app.session.fork": _work(lambda face: sessions.fork(face, "")),
+    "app.session.resume": _work(lambda face: resume.resume(face, "")),
+    "tui.altScreen.search": _search,
+    "tui.altScreen.pageUp": _page(-1),
+    "tui.altScreen.pageDown": _page(1),
+    "tui.altScreen.halfPageUp": _page(-0.5),
+    "tui.altScreen.halfPageDown": _page(0.5),
+    "tui.altScreen.lineUp": _line(-1),
+    "tui.altScreen.lineDown": _line(1),
+    "tui.altScreen.top": _end(last=False),
+    "tui.altScreen.bottom": _end(last=True),
+    "tui.altScreen.previousPrompt": _prompt(-1),
+    "tui.altScreen.nextPrompt": _prompt(1),
 }

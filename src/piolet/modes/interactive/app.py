@@ -5,9 +5,11 @@ Keys, pastes, clicks and the terminal's reports go to the `Face`; what it says i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, TextIO
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -17,6 +19,7 @@ from piolet.tui.editor import Editor
 from piolet.tui.panels.panel import Panel
 from piolet.tui.widgets.driver import TerminalDriver, TerminalGone, TerminalReport
 from piolet.tui.widgets.editor_area import EditorArea
+from piolet.tui.widgets.key_events import key_of
 from piolet.tui.widgets.lines_view import LinesView
 from piolet.tui.widgets.panel_view import PanelView
 from piolet.tui.widgets.strips import StripMaker
@@ -24,6 +27,7 @@ from piolet.tui.widgets.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
+    from piolet.modes.interactive.streams import Streams
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
@@ -42,20 +46,22 @@ class InteractiveApp(App[int], inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, face: Face, editor: Editor, strips: StripMaker, terminal: TextIO | None = None) -> None:
-        """`terminal`: where to draw, if that is not standard error."""
-        self.terminal = terminal
-        super().__init__(driver_class=None if terminal is None else TerminalDriver, ansi_color=True)
+    def __init__(self, face: Face, editor: Editor, strips: StripMaker, streams: Streams | None = None) -> None:
+        """Without `streams` there is no terminal, as in tests."""
+        self.terminal = None if streams is None else streams.terminal
+        super().__init__(driver_class=None if streams is None else TerminalDriver, ansi_color=True)
+        self._streams = streams
         self.face = face
         self.failure: Exception | None = None
         self.transcript_view = TranscriptView(strips, id="transcript")
-        self.pending_view = LinesView(face.pending_lines, strips, id="pending")
+        self.pending_view = LinesView(face.progress.pending_lines, strips, id="pending")
         self.above_view = LinesView(face.widgets_above, strips, id="above")
-        self.editor_area = EditorArea(editor, strips, first_look=face.on_key, id="editor")
+        self.editor_area = EditorArea(editor, strips, id="editor")
         self.below_view = LinesView(face.widgets_below, strips, id="below")
         self.footer_view = LinesView(face.footer_lines, strips, id="footer")
         self._panels: list[PanelView] = []
         self._strips = strips
+        self._lent = False
 
     def get_default_screen(self) -> Screen[None]:
         return MainScreen(id="_default")
@@ -91,6 +97,40 @@ class InteractiveApp(App[int], inherit_bindings=False):
         for panel in self._panels:
             panel.set_strips(strips)
 
+    @property
+    def panel(self) -> Panel | None:
+        """The panel that stands in place of the editor."""
+        return self._panels[-1].panel if self._panels else None
+
+    def redraw_panel(self) -> None:
+        """Draw the panel again, if one is shown."""
+        if self._panels:
+            self._panels[-1].redraw()
+
+    def write(self, sequence: str) -> None:
+        """Tell the terminal something beside the screen."""
+        if self._driver is not None and not self.is_headless and not self._lent:
+            self._driver.write(sequence)
+
+    @contextmanager
+    def lending(self) -> Iterator[None]:
+        """Give the terminal to another program meanwhile; nothing is drawn."""
+        with self.batch_update(), self.suspend(), self._streams.lent() if self._streams else nullcontext():
+            self._lent = True
+            try:
+                yield
+            finally:
+                self._lent = False
+
+    def restore_terminal(self) -> None:
+        """Give the terminal back at once; the process is about to end."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.restore_now()
+
+    def fail(self, error: Exception) -> None:
+        """End because of a fault."""
+        self._handle_exception(error)
+
     def every(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
         """Call again and again; return a function that ends it."""
         return self.set_interval(seconds, call).stop
@@ -117,15 +157,17 @@ class InteractiveApp(App[int], inherit_bindings=False):
             top.display = True
             top.focus()
 
-    @property
-    def panel(self) -> PanelView | None:
-        """The panel that is shown."""
-        return self._panels[-1] if self._panels else None
-
     # ---------------------------------------------------------------------------------------------------------- events
 
-    def on_editor_area_submitted(self, message: EditorArea.Submitted) -> None:
-        self.face.submission.submit()
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and pastes do not go through the queues of widgets: what one key changes counts for the next."""
+        match event:
+            case events.Key():
+                self.face.on_key(key_of(event))
+            case events.Paste():
+                self.face.on_paste(event.text)
+            case _:
+                await super().on_event(event)
 
     def on_transcript_view_clicked(self, message: TranscriptView.Clicked) -> None:
         self.face.on_click(message.block)
@@ -137,7 +179,7 @@ class InteractiveApp(App[int], inherit_bindings=False):
         self.face.on_report(message.sequence)
 
     def on_terminal_gone(self, message: TerminalGone) -> None:
-        self.face.on_terminal_gone()
+        self.face.quit(129)
 
     def _handle_exception(self, error: Exception) -> None:
         """The toolkit would print a traceback; who runs the app is told instead."""

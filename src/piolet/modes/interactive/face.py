@@ -1,90 +1,83 @@
 """The face of a `Runtime` in a terminal: what happens there is shown, what the user does goes there.
 
-It holds the parts together. How things look is in `piolet.tui`, what keys do in `actions`, what Enter does in
-`submission`, slash commands in `commands`.
+It holds the parts together and does no work of its own: what keys do is in `actions`, what Enter does in `submission`,
+slash commands in `commands`, what events become in `presenter` and `progress`, how things look in `piolet.tui`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from piolet.agent.events import AgentStart, QueueUpdate
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.runtime import Runtime
 from piolet.app.settings import SettingsError
-from piolet.app.trust import Ask, TrustError, TrustOption
+from piolet.app.trust import Ask, TrustError
 from piolet.harness.errors import HarnessError
-from piolet.harness.events import (
-    AgentSettled,
-    AutoRetryEnd,
-    AutoRetryStart,
-    CompactionEnd,
-    CompactionStart,
-    HarnessEvent,
-    ModelSelect,
-    SessionInfoChanged,
-    SummarizationRetryScheduled,
-    ThinkingLevelSelect,
-)
 from piolet.harness.session.errors import SessionError
-from piolet.llm.messages import text_of
-from piolet.modes.interactive import actions, dialogs
-from piolet.modes.interactive.activity import Activity
+from piolet.llm.errors import LlmError
+from piolet.modes.interactive import actions, clipboard, controls, dialogs
+from piolet.modes.interactive.commands.trust import ask_trust
+from piolet.modes.interactive.ending import farewell
 from piolet.modes.interactive.footer import Footer
+from piolet.modes.interactive.history import prompts_of
 from piolet.modes.interactive.looks import Looks
 from piolet.modes.interactive.presenter import Look, Presenter
+from piolet.modes.interactive.progress import Progress
+from piolet.modes.interactive.sources import sources
+from piolet.modes.interactive.startup import header_block, resource_blocks
 from piolet.modes.interactive.submission import Submission
 from piolet.modes.interactive.thinking_block import ThinkingBlock
+from piolet.modes.interactive.user_shell import UserShell
 from piolet.tui.blocks.footer import footer_lines
-from piolet.tui.blocks.frame import Frame
-from piolet.tui.blocks.notices import queue_lines
 from piolet.tui.editor import Editor
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
-from piolet.tui.panels.list_panel import ListPanel
 from piolet.tui.panels.panel import Panel
-from piolet.tui.select_list import Item
 from piolet.tui.spans import Line
 from piolet.tui.transcript import TranscriptBlock
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.app import InteractiveApp
+    from piolet.modes.interactive.streams import Streams
 
 T = TypeVar("T")
 
 #: Opens the runtime; gets what asks whether a project is trusted.
-OpenRuntime = Callable[[Ask], Awaitable[Runtime]]
-MakePrompts = Callable[[Runtime], Sequence[UserPrompt]]
+OpenRuntime: TypeAlias = Callable[[Ask], Awaitable[Runtime]]
+MakePrompts: TypeAlias = Callable[[Runtime], Sequence[UserPrompt]]
 
 #: What may go wrong when a user asks for something: told in a line, and the program goes on.
-EXPECTED = (PromptRejected, HarnessError, SessionError, SettingsError, TrustError, OSError)
+EXPECTED = (PromptRejected, HarnessError, SessionError, SettingsError, TrustError, LlmError, OSError)
 
 
 class Face:
     """See the module. `app` draws it; the runtime is there once `begin` has opened it."""
 
-    def __init__(self, open_runtime: OpenRuntime, make_prompts: MakePrompts, terminal: Any = None) -> None:
+    def __init__(self, open_runtime: OpenRuntime, make_prompts: MakePrompts, streams: Streams | None = None) -> None:
         from piolet.modes.interactive.app import InteractiveApp
 
         self._open_runtime = open_runtime
         self._make_prompts = make_prompts
         self._runtime: Runtime | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._queue = QueueUpdate((), ())
-        self._stop_ticking: Callable[[], None] | None = None
-        self.failure: Exception | None = None
+        self.started = False  # the session is shown
+        self.failure: Exception | None = None  # why the runtime could not be opened
         self.keymap = Keymap()
         self.editor = Editor(self.keymap)
         self.looks = Looks()
-        self.activity = Activity()
         self.footer = Footer()
         self.statuses: dict[str, str] = {}
-        self.last_clear = 0.0  # when the user last cleared nothing
+        self._title = ""
+        self.keys = actions.Keys(self)
         self.submission = Submission(self)
-        self.app: InteractiveApp = InteractiveApp(self, self.editor, self.looks.strips(), terminal)
+        self.shell = UserShell(self)
+        self.progress = Progress(self)
+        self.app: InteractiveApp = InteractiveApp(self, self.editor, self.looks.strips(), streams)
+        self.app.editor_area.sources = sources(self)
+        self.dialogs = dialogs.Dialogs(self.app, lambda: self.keymap)
         self.presenter = Presenter(self.app.transcript_view.transcript, Look(), self.app.transcript_view.paint_soon)
 
     # --------------------------------------------------------------------------------------------------------- start
@@ -105,56 +98,88 @@ class Face:
 
     async def _begin(self) -> None:
         try:
-            runtime = await self._open_runtime(self.ask_trust)
+            runtime = await self._open_runtime(partial(ask_trust, self))
         except Exception as error:
             self.failure = error
             self.app.exit(1)
             return
         self._runtime = runtime
-        runtime.subscribe(self._on_event)
+        runtime.subscribe(self.progress.on_event)
         self.take_on_services()
+        await self.show_head()
         self.take_on_session()
+        for notice in runtime.services.notices:
+            self.presenter.warn(notice)
+        self.started = True
         for prompt in self._make_prompts(runtime):
             await self.submission.send(prompt)
 
-    async def ask_trust(self, folder: str, options: Sequence[TrustOption]) -> TrustOption | None:
-        """Ask whether the project's files may be loaded."""
-        items = [Item(option, option.label) for option in options]
-        return await self.ask(
-            lambda done: ListPanel("Trust project folder?", items, done, lambda: done(None), keymap=self.keymap)
-        )
+    # -------------------------------------------------------------------------------------------------- what is open
 
     def take_on_services(self) -> None:
-        """Use the settings, keys and themes of the runtime's services, which are new."""
+        """Use the settings, keys and themes of the runtime's services, which have changed."""
         services = self.runtime.services
-        settings = services.settings
+        settings, view = services.settings, self.app.transcript_view
         self.keymap = self.editor.keymap = Keymap(services.keybindings.keys)
         self.editor.padding = settings.editor_padding_x
         self.editor.menu_rows = settings.autocomplete_max_visible
-        self.app.transcript_view.scrollbar = settings.fullscreen_scrollbar
-        self.presenter.look.hide_thinking = settings.hide_thinking_block
-        self.presenter.look.cwd = str(services.cwd)
-        self.presenter.look.home = str(services.options.home)
-        themes = {name: loaded.theme for name, loaded in services.resources.themes.items()}
-        if problem := self.looks.apply(settings, themes):
-            self.presenter.warn(problem)
-        self.app.set_strips(self.looks.strips())
-        self.app.transcript_view.set_frame(
+        view.scrollbar = settings.fullscreen_scrollbar
+        look = self.presenter.look
+        look.hide_thinking, look.cwd, look.home = (
+            settings.hide_thinking_block,
+            str(services.cwd),
+            str(services.options.home),
+        )
+        self.use_theme(settings.theme)
+        view.set_frame(
             padding=settings.output_pad,
             hyperlinks=self.looks.caps.hyperlinks,
             code_indent=settings.code_block_indent,
             expand_key=self.keymap.label("app.tools.expand"),
         )
+        self.refresh()
+
+    def use_theme(self, setting: str | None) -> None:
+        """Draw everything in the colours of another theme."""
+        services = self.runtime.services
+        themes = {name: loaded.theme for name, loaded in services.resources.themes.items()}
+        if problem := self.looks.apply(services.settings, themes, setting):
+            self.presenter.warn(problem)
+        self.app.set_strips(self.looks.strips())
+
+    async def show_head(self) -> None:
+        """Put header and resources at the head of the transcript."""
+        services = self.runtime.services
+        quiet = services.settings.quiet_startup if not services.options.verbose else False
+        finder = services.prompt_parts().context_files
+        files = [] if quiet or finder is None else await finder()  # type: ignore[misc]
+        resources = [] if quiet else resource_blocks(services, files)
+        self.presenter.set_head([] if quiet is True else [header_block(lambda: self.keymap), *resources])
 
     def take_on_session(self) -> None:
-        """Show the session of the runtime, which is another one."""
-        self._queue = QueueUpdate((), ())
-        self.presenter.show_session(self.runtime.session.harness.agent.messages)
+        """Show the session of the runtime, which is another one or stands at another place."""
+        session = self.runtime.session
+        messages = session.harness.agent.messages
+        self.progress.forget()
+        self.presenter.show_session(messages)
+        self.editor.buffer.history = prompts_of(messages)
         self.refresh()
+
+    async def replacing(self, work: Awaitable[T]) -> T:
+        """Await what may replace the session, and show the one that is open then."""
+        before = self.runtime.session
+        self.runtime.session.check_idle("leave the session")
+        result = await work
+        if self.runtime.session is not before:
+            if self.runtime.services is not before.services:
+                self.take_on_services()
+                await self.show_head()
+            self.take_on_session()
+        return result
 
     # --------------------------------------------------------------------------------------------------- doing things
 
-    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
         """Do `work` beside everything else. What is expected to go wrong is told in a line; a fault ends the app."""
         task = asyncio.create_task(self._guarded(work))
         self._tasks.add(task)
@@ -167,15 +192,45 @@ class Face:
         except EXPECTED as error:
             self.presenter.error(str(error))
         except Exception as error:
-            self.app._handle_exception(error)
+            self.app.fail(error)
+
+    def guarded(self, call: Callable[[], object]) -> Callable[[], None]:
+        """Return `call` with its expected errors told in a line."""
+
+        def guarded() -> None:
+            try:
+                call()
+            except EXPECTED as error:
+                self.presenter.error(str(error))
+
+        return guarded
 
     async def ask(self, make: Callable[[Callable[[T | None], None]], Panel]) -> T | None:
         """Ask with a panel; see `dialogs.ask`."""
         return await dialogs.ask(self.app, make)
 
-    def quit(self) -> None:
+    def set_editor_text(self, text: str) -> None:
+        """Replace what is in the editor."""
+        self.editor.set_text(text)
+        self.app.editor_area.update()
+
+    async def copy(self, text: str) -> None:
+        """Put `text` into the clipboard: of the desktop if there is one here, and of the terminal."""
+        if not await clipboard.copy(text):
+            self.app.write(controls.clipboard_write(text))
+
+    def quit(self, code: int = 0) -> None:
         """Leave."""
-        self.app.exit(0)
+        self.app.exit(code)
+
+    def farewell(self) -> str:
+        """Return what is left in the terminal when the screen is gone."""
+        if not self.ready:
+            return ""
+        whole = self.runtime.services.settings.fullscreen_exit_output == "transcript"
+        transcript = self.presenter.transcript if whole else None
+        session = self.runtime.session.session
+        return farewell(transcript, session, self.looks.palette, links=self.looks.caps.hyperlinks)
 
     async def dispose(self) -> None:
         """Stop what is under way and close the session."""
@@ -185,11 +240,31 @@ class Face:
             await self._runtime.dispose()
             self._runtime = None
 
-    # --------------------------------------------------------------------------------------------------------- events
+    # --------------------------------------------------------------------------------------- what the screen tells us
 
-    def on_key(self, key: Key) -> bool:
-        """Take a key before the editor does; return whether it was taken."""
-        return actions.on_key(self, key)
+    def on_key(self, key: Key) -> None:
+        """A key was pressed: it is for the panel, if one is shown, else for the program, else for the editor."""
+        panel = self.app.panel
+        if panel is not None:
+            if not panel.handle(key):
+                self.keys.scroll(key)
+            self.app.redraw_panel()
+        elif not self.keys.handle(key):
+            outcome = self.editor.handle(key)
+            if outcome == "submit":
+                self.submission.submit()
+            if outcome != "ignored":
+                self.app.editor_area.update()
+
+    def on_paste(self, text: str) -> None:
+        """Text was pasted."""
+        panel = self.app.panel
+        if panel is not None:
+            panel.paste(text)
+            self.app.redraw_panel()
+        else:
+            self.editor.paste(text)
+            self.app.editor_area.update()
 
     def on_click(self, block: TranscriptBlock) -> None:
         """Fold or unfold what was clicked."""
@@ -202,73 +277,29 @@ class Face:
 
     def on_select(self, text: str) -> None:
         """Text was selected with the mouse."""
+        if self.ready and self.runtime.services.settings.fullscreen_copy_on_select:
+            self.start(self.copy(text))
 
     def on_report(self, sequence: str) -> None:
         """The terminal said something."""
         if self.looks.hear(sequence) and self.ready:
-            self.take_on_services()
-
-    def on_terminal_gone(self) -> None:
-        self.app.exit(129)
-
-    def _on_event(self, event: HarnessEvent) -> None:
-        self.presenter.on_event(event)
-        match event:
-            case AgentStart() | AutoRetryEnd(success=True):
-                self.activity.work()
-            case AgentSettled():
-                self.activity.end()
-            case QueueUpdate():
-                self._queue = event
-            case AutoRetryStart():
-                self.activity.wait(
-                    f"Retrying ({event.attempt}/{event.max_attempts}) in {{}}s... (escape to cancel)",
-                    time.monotonic() + event.delay_ms / 1000,
-                )
-            case CompactionStart():
-                self.activity.say("Compacting context...")
-            case SummarizationRetryScheduled():
-                self.activity.wait(
-                    f"Retrying the summary ({event.attempt}/{event.max_attempts}) in {{}}s... (escape to cancel)",
-                    time.monotonic() + event.delay_ms / 1000,
-                )
-            case CompactionEnd():
-                if event.result is not None:
-                    self.presenter.show_session(self.runtime.session.harness.agent.messages)
-                if self.runtime.session.is_streaming:
-                    self.activity.work()
-                else:
-                    self.activity.end()
-            case SessionInfoChanged() | ModelSelect() | ThinkingLevelSelect():
-                pass
-            case _:
-                return
-        self.refresh()
+            self.use_theme(self.runtime.services.settings.theme)
 
     # ---------------------------------------------------------------------------------------------------------- drawing
 
     def refresh(self) -> None:
         """Draw what stands around the transcript as things are now."""
         if self.ready:
-            level = self.runtime.session.thinking_level
-            self.app.editor_area.rule_color = f"thinking{level.title()}"
-        self._tick()
-        if self.activity.busy and self._stop_ticking is None:
-            self._stop_ticking = self.app.every(self.activity.seconds, self._tick)
-        elif not self.activity.busy and self._stop_ticking is not None:
-            self._stop_ticking()
-            self._stop_ticking = None
+            session = self.runtime.session
+            self.app.editor_area.rule_color = f"thinking{session.thinking_level.title()}"
+            self._set_title(controls.session_title(session.session.name, str(session.services.cwd)))
+        self.progress.refresh()
         self.app.redraw()
 
-    def _tick(self) -> None:
-        self.app.editor_area.set_busy(self.activity.line(time.monotonic()))
-        self.presenter.tick()
-
-    def pending_lines(self, width: int) -> Sequence[Line]:
-        """Return what waits to be sent."""
-        steering = [text_of(getattr(message, "content", "")) for message in self._queue.steering]
-        follow_up = [text_of(getattr(message, "content", "")) for message in self._queue.follow_up]
-        return queue_lines(steering, follow_up, Frame(width), self.keymap.label("app.message.dequeue"))
+    def _set_title(self, title: str) -> None:
+        if title != self._title:
+            self._title = title
+            self.app.write(controls.window_title(title))
 
     def widgets_above(self, width: int) -> Sequence[Line]:
         return ()

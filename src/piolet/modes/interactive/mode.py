@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
+import os
+import sys
 
+from piolet.modes.interactive.actions import stop
 from piolet.modes.interactive.face import Face, MakePrompts, OpenRuntime
+from piolet.modes.interactive.signals import ScreenSignals
 from piolet.modes.interactive.streams import Streams
 
 
@@ -13,11 +18,29 @@ async def run_interactive(open_runtime: OpenRuntime, make_prompts: MakePrompts) 
 
     Raises what `open_runtime` raises, and what nobody expected, once the terminal is restored.
     """
+
+    def interrupt() -> None:
+        if stop(face):
+            face.start(settle())
+        else:
+            face.quit(130)
+
+    async def settle() -> None:
+        await face.runtime.session.harness.wait_idle()
+        signals.again()
+
     with Streams(lambda text: face.presenter.warn(text)) as streams:
-        face = Face(open_runtime, make_prompts, streams.terminal)
-        gc.enable()
-        code = await face.app.run_async()
-        await face.dispose()
+        face = Face(open_runtime, make_prompts, streams)
+        atexit.register(face.app.restore_terminal)
+        with ScreenSignals(interrupt, face.quit, face.app.restore_terminal) as signals:
+            gc.enable()
+            code = await face.app.run_async()
+            text = face.farewell() if not code else ""
+            await face.dispose()
+        atexit.unregister(face.app.restore_terminal)
+    if code == 129:  # nobody is there to read what would be flushed
+        os._exit(code)
     if (error := face.failure or face.app.failure) is not None:
         raise error
+    sys.stdout.write(text)
     return code or 0

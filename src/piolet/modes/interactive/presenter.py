@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -46,9 +47,9 @@ from piolet.llm.messages import (
     UserMessage,
     text_of,
 )
+from piolet.modes.interactive.shell_card import ShellCard
 from piolet.modes.interactive.thinking_block import ThinkingBlock
 from piolet.modes.interactive.tool_block import ToolBlock
-from piolet.tui.blocks.bash import BashView, bash_lines
 from piolet.tui.blocks.live import DrawnBlock, GrowingMarkdown
 from piolet.tui.blocks.messages import (
     THINKING_LABEL,
@@ -83,8 +84,7 @@ class Presenter:
     def __init__(self, transcript: Transcript, look: Look, repaint: Callable[[], None]) -> None:
         self.transcript = transcript
         self.look = look
-        #: Blocks that stay at the head whatever session is shown.
-        self.head: list[TranscriptBlock] = []
+        self.head: list[TranscriptBlock] = []  # stays whatever session is shown
         self._repaint = repaint
         self._parts: dict[int, Part] = {}  # of the answer that arrives, by content index
         self._tools: dict[str, ToolBlock] = {}  # calls without a result, by id
@@ -111,12 +111,27 @@ class Presenter:
         self.transcript.add(block)
         self._repaint()
 
+    def remove(self, block: TranscriptBlock) -> None:
+        """Take a block out, if it is there."""
+        with suppress(KeyError):
+            self.transcript.remove(block)
+            self._repaint()
+
     def changed(self, block: TranscriptBlock) -> None:
         """Draw a block anew."""
         self.transcript.changed(block)
         self._repaint()
 
     # -------------------------------------------------------------------------------------------------- whole session
+
+    def set_head(self, blocks: Sequence[TranscriptBlock]) -> None:
+        """Show other blocks at the head."""
+        for block in self.head:
+            self.remove(block)
+        self.head = list(blocks)
+        for number, block in enumerate(blocks):
+            self.transcript.insert(number, block)
+        self._repaint()
 
     def show_session(self, messages: Iterable[BaseMessage]) -> None:
         """Show `messages` in place of what is there."""
@@ -291,7 +306,7 @@ class Presenter:
                 text = text_of(message.content)
                 self.add(DrawnBlock(lambda frame: custom_lines(kind, text, frame), text))
             case BashExecutionMessage():
-                self.add(bash_block(message))
+                self.add(ShellCard.of(message))
             case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
                 self.add(DrawnBlock(lambda frame: compaction_lines(summary, tokens, frame), "compaction"))
             case BranchSummaryMessage(summary=summary):
@@ -331,16 +346,3 @@ class Presenter:
         if call_id is not None:
             self._tools[call_id] = block
         return block
-
-
-def bash_block(message: BashExecutionMessage) -> DrawnBlock:
-    """Return the card of a command that the user ran."""
-    view = BashView(
-        message.command,
-        message.output,
-        exit_code=message.exit_code,
-        cancelled=message.cancelled,
-        excluded=bool(message.exclude_from_context),
-        full_output_path=message.full_output_path or "",
-    )
-    return DrawnBlock(lambda frame: bash_lines(view, frame), f"{message.command}\n{message.output[:2000]}")

@@ -10,6 +10,7 @@ import os
 import re
 import select
 import sys
+import termios
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -28,7 +29,14 @@ if TYPE_CHECKING:
 ESCAPE_SECONDS = 0.05  # after a lone ESC, until it is the Escape key
 _POLL_SECONDS = 0.1
 _CHUNK = 65536
-_MODIFY_OTHER_KEYS, _MODIFY_OTHER_KEYS_OFF = "\x1b[>4;2m", "\x1b[>4;0m"
+# modifyOtherKeys; the window's title is kept and brought back, the mark of progress taken away.
+_BEGIN, _END = "\x1b[22;0t\x1b[>4;2m", "\x1b[>4;0m\x1b]9;4;0;0\x1b\\\x1b[23;0t"
+# Everything that may have been switched on, for an end that cannot wait for the driver.
+_OFF = (
+    "\x1b[?2026l\x1b[?2004l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[?2048l\x1b[?7h\x1b[<u"
+    + _END
+    + "\x1b[?1049l\x1b[?25h\x1b[0m"
+)
 
 _mouse = re.compile(r"\x1b\[<-?\d+;-?\d+;-?\d+[Mm]\Z")
 _mode = re.compile(r"\x1b\[\?(\d+);(\d)\$y\Z")
@@ -56,6 +64,7 @@ class TerminalDriver(LinuxDriver):
         screen: TextIO = getattr(app, "terminal", None) or sys.__stderr__ or sys.stderr
         self._file = _Lasting(screen)  # type: ignore[assignment]
         self._screen_fd = screen.fileno()
+        self._active = False
 
     def _get_terminal_size(self) -> tuple[int, int]:
         try:
@@ -65,12 +74,24 @@ class TerminalDriver(LinuxDriver):
         return size.columns or 80, size.lines or 24
 
     def start_application_mode(self) -> None:
+        self._active = True
         super().start_application_mode()  # type: ignore[no-untyped-call]
-        self.write(_MODIFY_OTHER_KEYS)
+        self.write(_BEGIN)
 
     def stop_application_mode(self) -> None:
-        self.write(_MODIFY_OTHER_KEYS_OFF)
+        self.write(_END)
         super().stop_application_mode()
+        self._active = False
+
+    def restore_now(self) -> None:
+        """Give the terminal back at once, without the driver's threads: the process is about to end."""
+        if not self._active:
+            return
+        with suppress(OSError):
+            os.write(self._screen_fd, _OFF.encode())
+        if self.attrs_before is not None:
+            with suppress(OSError, termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
 
     def run_input_thread(self) -> None:
         """Read until the driver stops, or the terminal is gone."""

@@ -1,0 +1,58 @@
+"""Commands that write the session to a file, or open one from a file."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from piolet.base.paths import resolve_path
+from piolet.harness.session.copying import export_jsonl, import_jsonl
+from piolet.harness.session.errors import MissingCwd
+from piolet.modes.interactive.commands.missing_cwd import ask_for_folder
+
+if TYPE_CHECKING:
+    from piolet.modes.interactive.face import Face
+
+
+async def export(face: Face, rest: str) -> None:
+    """``/export [PATH]``: a page, or JSONL if the path says so."""
+    session = face.runtime.session
+    path = _path(face, rest)
+    if path is not None and path.endswith(".jsonl"):
+        written = export_jsonl(session.session, path)
+    else:
+        written = session.export_html(path)
+    face.presenter.status(f"Session exported to: {written}")
+
+
+async def import_(face: Face, rest: str) -> None:
+    """``/import PATH.jsonl``: copy a session file here and open the copy."""
+    path = _path(face, rest)
+    if path is None:
+        face.presenter.error("Usage: /import <path.jsonl>")
+        return
+    if not await face.dialogs.confirm("Import session", f"The open session is replaced by a copy of {path}."):
+        face.presenter.status("Import cancelled")
+        return
+    try:
+        done = await face.replacing(face.runtime.import_session(path))
+    except MissingCwd as error:
+        folder = await ask_for_folder(face, str(error))
+        if folder is None:
+            return
+        copy = import_jsonl(path, face.runtime.services.sessions.folder, cwd_override=folder)
+        done = await face.replacing(face.runtime.switch_session(copy, cwd_override=folder))
+    if done:
+        face.presenter.status(f"Session imported from: {path}")
+
+
+def _path(face: Face, text: str) -> str | None:
+    """Return the path that a command was given, quotes taken off; None if there is none."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = [text]
+    if not words:
+        return None
+    services = face.runtime.services
+    return resolve_path(" ".join(words), str(services.cwd), home=str(services.options.home))

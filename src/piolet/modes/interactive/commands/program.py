@@ -1,0 +1,81 @@
+"""Commands about the program itself: keys, what has changed, reading everything again, leaving."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from piolet.app.documentation import documentation_folder
+from piolet.base.files import write_private
+from piolet.base.json import encode
+from piolet.modes.interactive.hotkeys import hotkeys
+from piolet.tui.blocks.frame import inset, markdown
+from piolet.tui.blocks.live import DrawnBlock
+from piolet.tui.select_list import Item
+from piolet.tui.spans import line_text
+
+if TYPE_CHECKING:
+    from piolet.modes.interactive.face import Face
+
+DEBUG_FILE = "piolet-debug.log"
+
+
+async def quit_(face: Face, rest: str) -> None:
+    """``/quit``"""
+    face.quit()
+
+
+async def copy(face: Face, rest: str) -> None:
+    """``/copy``: the last answer."""
+    text = face.runtime.session.last_assistant_text()
+    if text is None:
+        face.presenter.error("There is no answer to copy yet")
+        return
+    await face.copy(text)
+    face.presenter.status("Copied the last answer to the clipboard")
+
+
+async def reload(face: Face, rest: str) -> None:
+    """``/reload``"""
+    await face.runtime.reload()
+    face.take_on_services()
+    await face.show_head()
+    face.presenter.status("Reloaded settings, keys, skills, prompts, themes and context files")
+
+
+async def show_hotkeys(face: Face, rest: str) -> None:
+    """``/hotkeys``: a list that can be searched."""
+    items = [Item(None, keys, f"{text} · {group}") for group, keys, text in hotkeys(face.keymap)]
+    await face.dialogs.choose("Keys", items, search=True, query=rest)
+
+
+async def changelog(face: Face, rest: str) -> None:
+    """``/changelog``"""
+    text = changelog_text()
+    if not text:
+        face.presenter.status("This installation has no changelog")
+        return
+    face.presenter.add(DrawnBlock(lambda frame: inset(markdown(text, frame.text_width, frame), frame), text))
+
+
+def changelog_text() -> str:
+    """Return the changelog that stands beside the documentation; empty if there is none."""
+    folder = documentation_folder("docs")
+    for path in (Path(folder or "", "CHANGELOG.md"), Path(folder or "").parent / "CHANGELOG.md"):
+        if folder and path.is_file():
+            return path.read_text("utf-8")
+    return ""
+
+
+async def debug(face: Face, rest: str) -> None:
+    """``/debug``: what is drawn, and the messages of the context."""
+    transcript = face.app.transcript_view.transcript
+    width = transcript.frame.width
+    drawn = [line_text(line) for block in transcript.blocks for line in block.lines(transcript.frame)]
+    messages = face.runtime.session.harness.agent.messages
+    path = face.runtime.services.options.agent_dir / DEBUG_FILE
+    text = "\n".join([f"Width {width}", *drawn, "", "Messages"]).encode("utf-8", "replace")
+    data = b"\n".join([text, *(encode(message) for message in messages), b""])
+    await asyncio.to_thread(write_private, path, data)
+    face.presenter.status(f"Debug log written: {path}")

@@ -1,0 +1,131 @@
+"""What is under way: the rule above the editor, the queue, the terminal's progress mark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from piolet.agent.events import AgentStart, MessageEnd, QueueUpdate
+from piolet.harness.events import (
+    AgentSettled,
+    AutoRetryEnd,
+    AutoRetryStart,
+    CompactionEnd,
+    CompactionStart,
+    HarnessEvent,
+    ModelSelect,
+    SessionInfoChanged,
+    SummarizationRetryScheduled,
+    ThinkingLevelSelect,
+)
+from piolet.llm.messages import text_of
+from piolet.modes.interactive import controls
+from piolet.modes.interactive.activity import Activity
+from piolet.tui.blocks.frame import Frame
+from piolet.tui.blocks.notices import queue_lines
+from piolet.tui.spans import Line
+
+if TYPE_CHECKING:
+    from piolet.modes.interactive.face import Face
+
+
+class Progress:
+    """Follows the events of the session."""
+
+    def __init__(self, face: Face) -> None:
+        self._face = face
+        self._queue = QueueUpdate((), ())
+        self._stop_ticking: Callable[[], None] | None = None
+        self._at_settle: list[Callable[[], object]] = []
+        self._shown_progress = False
+        self.activity = Activity()
+
+    def forget(self) -> None:
+        """The session is another one, with nothing queued."""
+        self._queue = QueueUpdate((), ())
+
+    def when_settled(self, call: Callable[[], object]) -> None:
+        """Call when the run under way has settled."""
+        self._at_settle.append(call)
+
+    def on_event(self, event: HarnessEvent) -> None:
+        """Show what happened."""
+        self._face.presenter.on_event(event)
+        if self._note(event):
+            self._face.refresh()
+
+    def _note(self, event: HarnessEvent) -> bool:
+        """Take in what `event` says of what is under way; return whether what stands around the transcript changed."""
+        activity = self.activity
+        match event:
+            case AgentStart() | AutoRetryEnd(success=True):
+                activity.work()
+            case AgentSettled():
+                activity.end()
+                calls, self._at_settle = self._at_settle, []
+                for call in calls:
+                    call()
+            case QueueUpdate():
+                self._queue = event
+            case AutoRetryStart():
+                activity.wait(
+                    f"Retrying ({event.attempt}/{event.max_attempts}) in {{}}s... (escape to cancel)",
+                    time.monotonic() + event.delay_ms / 1000,
+                )
+            case CompactionStart(reason=reason):
+                why = {"threshold": " (context nearly full)", "overflow": " (context full)"}.get(reason, "")
+                activity.say(f"Compacting context{why}... (escape to cancel)")
+            case SummarizationRetryScheduled():
+                activity.wait(
+                    f"Retrying the summary ({event.attempt}/{event.max_attempts}) in {{}}s... (escape to cancel)",
+                    time.monotonic() + event.delay_ms / 1000,
+                )
+            case CompactionEnd():
+                self._end_compaction(event)
+            case MessageEnd() | SessionInfoChanged() | ModelSelect() | ThinkingLevelSelect():
+                pass
+            case _:
+                return False
+        return True
+
+    def _end_compaction(self, event: CompactionEnd) -> None:
+        session = self._face.runtime.session
+        if event.result is not None:
+            self._face.presenter.show_session(session.harness.agent.messages)
+        if session.is_streaming:
+            self.activity.work()
+        else:
+            self.activity.end()
+
+    # ------------------------------------------------------------------------------------------------------- drawing
+
+    def refresh(self) -> None:
+        """Show what is under way, and let time pass while something is."""
+        app, busy = self._face.app, self.activity.busy
+        self._tick()
+        if busy and self._stop_ticking is None:
+            self._stop_ticking = app.every(self.activity.seconds, self._tick)
+        elif not busy and self._stop_ticking is not None:
+            self._stop_ticking()
+            self._stop_ticking = None
+        wanted = busy and self._face.ready and self._face.runtime.services.settings.show_terminal_progress
+        if wanted != self._shown_progress:
+            self._shown_progress = wanted
+            app.write(controls.PROGRESS if wanted else controls.NO_PROGRESS)
+
+    def _tick(self) -> None:
+        face = self._face
+        face.app.editor_area.set_busy(self.activity.line(time.monotonic()))
+        face.presenter.tick()
+        if face.shell.running:
+            face.app.pending_view.redraw()
+
+    def pending_lines(self, width: int) -> Sequence[Line]:
+        """Return what waits below the transcript: a command of the user, and what is queued."""
+        face = self._face
+        frame = Frame(width, padding=face.app.transcript_view.transcript.frame.padding)
+        steering = [text_of(getattr(message, "content", "")) for message in self._queue.steering]
+        follow_up = [text_of(getattr(message, "content", "")) for message in self._queue.follow_up]
+        queued = queue_lines(steering, follow_up, frame, face.keymap.label("app.message.dequeue"))
+        return [*face.shell.pending_lines(frame), *queued]

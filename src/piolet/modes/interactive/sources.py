@@ -1,0 +1,66 @@
+"""What the editor completes: commands, files of the environment, entries of folders."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from piolet.app.commands import Command
+from piolet.harness.environments.base import FindQuery
+from piolet.modes.interactive.commands.table import COMMANDS
+from piolet.tui.completion import CommandInfo, Sources
+
+if TYPE_CHECKING:
+    from piolet.modes.interactive.face import Face
+
+FIND_LIMIT = 100
+_ORIGINS = {"user": "u", "project": "p", "temporary": "t"}
+
+
+def sources(face: Face) -> Sources:
+    """Return where the editor finds what to suggest; nothing before the runtime is there."""
+
+    def commands() -> Sequence[CommandInfo]:
+        if not face.ready:
+            return []
+        own = [
+            CommandInfo(one.name, one.description, one.hint, arguments=one.completion(face))
+            for one in COMMANDS
+            if not one.hidden
+        ]
+        settings = face.runtime.services.settings
+        found = [
+            _info(command)
+            for command in face.runtime.session.commands.list()
+            if command.source != "skill" or settings.enable_skill_commands
+        ]
+        return [*own, *found]
+
+    async def find(folder: str, part: str) -> Sequence[str]:
+        if not face.ready:
+            return []
+        environment = face.runtime.services.environment
+        pattern = f"*{_literal(part)}*" if part else "*"
+        result = await environment.find(FindQuery(pattern, await environment.resolve(folder or "."), FIND_LIMIT))
+        return result.paths
+
+    async def names(folder: str) -> Sequence[str]:
+        if not face.ready:
+            return []
+        environment = face.runtime.services.environment
+        entries = await environment.list_directory(await environment.resolve(folder))
+        return [entry.name + "/" if entry.kind == "directory" else entry.name for entry in entries]
+
+    return Sources(commands, find, names)
+
+
+def _info(command: Command) -> CommandInfo:
+    origin = command.info.source if command.info.origin == "package" else _ORIGINS[command.info.scope]
+    return CommandInfo(command.name, command.description, command.argument_hint or "", os.path.basename(origin))
+
+
+def _literal(text: str) -> str:
+    """Return `text` as a pattern that matches itself, in any case."""
+    return re.sub(r"([*?\[\]{}\\])", r"\\\1", text.lower())

@@ -1,0 +1,367 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from piolet.modes.interactive.commands.table import COMMANDS, _function
+from piolet.modes.interactive.hotkeys import described_actions
+from piolet.tui.keymap import DEFAULT_KEYS
+from tests.modes.interactive.desk import opened
+from tests.support.scripted_model import call, says
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_is_there(command: object) -> None:
+    assert _function(command.where)  # type: ignore[attr-defined]
+    assert not command.completes or _function(command.completes)  # type: ignore[attr-defined]
+
+
+def test_every_key_action_has_a_description() -> None:
+    assert described_actions() == set(DEFAULT_KEYS)
+
+
+async def test_an_unknown_command_is_asked_about(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("I got it.")) as desk:
+        await desk.submit("/hotkyes")
+        await desk.see("Did you mean this?")
+        desk.key("enter")
+        await desk.see("Search:")
+        desk.key("escape")
+        await desk.submit("/xyzzy 1")
+        await desk.see("There is no command /xyzzy.")
+        assert "Did you mean" not in desk.text
+        desk.key("escape")
+        await desk.until(lambda: desk.draft == "/xyzzy 1")
+        desk.key("enter")
+        await desk.see("Send it to the model")
+        desk.key("enter")
+        await desk.see("I got it.")
+        assert len(desk.model.requests) == 1
+
+
+async def test_a_path_is_no_command(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("Fine.")) as desk:
+        await desk.ask("/etc/passwd is a file", "Fine.")
+
+
+async def test_hotkeys_can_be_searched(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("/hotkeys")
+        await desk.see("Keys")
+        desk.type("external")
+        await desk.see("→ ctrl+g")
+        desk.key("escape")
+        await desk.not_see("Search:")
+
+
+async def test_name_session_and_title(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("Hi.")) as desk:
+        await desk.submit("/name  My work ")
+        await desk.see("Session name: My work")
+        await desk.see("cwd • My work")
+        await desk.submit("/session")
+        await desk.see("Tool calls")
+        assert "in memory" not in desk.text
+
+
+async def test_model_by_name_by_list_and_by_key(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("/model test/scripted-2")
+        await desk.see("Model: scripted-2 (thinking: ")
+        await desk.submit("/model scripted")
+        await desk.until(lambda: desk.draft == "/model test/scripted-1")
+        desk.key("ctrl+c")
+        await desk.submit("/model two")
+        await desk.see("Search: two")
+        desk.key("backspace", "backspace", "backspace")
+        await desk.see("→ scripted-2 ✓")
+        desk.key("down", "enter")
+        await desk.see("Model: scripted-1")
+        desk.key("ctrl+l")
+        await desk.see("→ scripted-1 ✓")
+        desk.key("escape", "ctrl+p")
+        await desk.see("Switched to Scripted two")
+        desk.key("shift+ctrl+p")
+        await desk.see("(auto)                                                                          scripted-1")
+
+
+async def test_the_default_model_is_saved(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("/model")
+        await desk.see("Search:")
+        desk.key("down", "ctrl+s")
+        await desk.see("default from now on")
+        settings = json.loads((tmp_path / "home/.pi/agent/settings.json").read_text())
+        assert (settings["defaultProvider"], settings["defaultModel"]) == ("test", "scripted-2")
+
+
+async def test_thinking_levels(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("/model test/scripted-2")
+        await desk.see("scripted-2 • thinking off")
+        await desk.submit("/thinking high")
+        await desk.see("Thinking level: high")
+        await desk.submit("/thinking wild")
+        await desk.see("it has: off, minimal, low, medium, high")
+        await desk.submit("/thinking")
+        await desk.see("→ high ✓")
+        desk.key("up", "ctrl+s")
+        await desk.see("scripted-2 • medium")
+        assert desk.runtime.services.settings.default_thinking_level == "medium"
+        desk.key("shift+tab")
+        await desk.see("scripted-2 • high")
+
+
+async def test_scoped_models(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("/scoped-models")
+        await desk.see("✗ scripted-1")
+        desk.key("enter")
+        await desk.see("✓ scripted-1")
+        desk.key("down", "enter")
+        await desk.see("✓ scripted-2")
+        desk.key("alt+up", "ctrl+s")
+        await desk.until(
+            lambda: desk.runtime.services.settings.enabled_models == ["test/scripted-2", "test/scripted-1"]
+        )
+        desk.key("ctrl+x")
+        await desk.see("✗ scripted-2")
+        desk.key("ctrl+a")
+        await desk.see("✓ scripted-2")
+        desk.key("ctrl+p")
+        await desk.see("✗ scripted-2")
+        desk.key("ctrl+p", "escape")
+        await desk.see("2 scoped models")
+        await desk.submit("/model")
+        await desk.see("◉ Scoped | ○ All")
+        desk.key("tab")
+        await desk.see("○ Scoped | ◉ All")
+        desk.key("escape")
+
+
+async def test_new_fork_and_clone(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("One."), says("Two.")) as desk:
+        await desk.ask("first", "One.")
+        await desk.ask("second", "Two.")
+        before = desk.runtime.session.session.id
+        await desk.submit("/clone")
+        await desk.see("Cloned to new session")
+        assert desk.runtime.session.session.id != before
+        await desk.see("Two.")
+        await desk.submit("/fork")
+        await desk.see("Message 2 of 2")
+        assert "→ second" in desk.text
+        desk.key("enter")
+        await desk.see("Forked to new session")
+        assert "Two." not in desk.text
+        assert desk.draft == "second"
+        desk.key("ctrl+c")
+        await desk.submit("/new")
+        await desk.see("New session started")
+        assert "One." not in desk.text
+        await desk.submit("/fork")
+        await desk.see("No messages to fork from")
+
+
+async def test_resume_lists_searches_renames_deletes_and_opens(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("One."), says("Two.")) as desk:
+        await desk.ask("first", "One.")
+        await desk.submit("/new")
+        await desk.see("New session started")
+        await desk.ask("second", "Two.")
+        await desk.submit("/resume")
+        await desk.see("◉ Current Folder | ○ All")
+        await desk.see("(1/2)")
+        desk.key("down", "ctrl+r")
+        await desk.see("Name of the session")
+        desk.type("Old")
+        desk.key("enter")
+        await desk.see("› Old")
+        desk.key("ctrl+n")
+        await desk.see("Name: Named")
+        await desk.see("(1/1)")
+        desk.key("ctrl+n", "tab")
+        await desk.see("○ Current Folder | ◉ All")
+        desk.key("tab", "ctrl+s")
+        await desk.see("Sort: Recent")
+        desk.type("first")
+        await desk.see("(1/1)")
+        desk.key("enter")
+        await desk.see("Resumed session")
+        await desk.see("One.")
+        assert desk.runtime.session.session.name == "Old"
+        await desk.submit("/resume")
+        await desk.see("(1/2)")
+        desk.key("down" if "› second" not in desk.text else "shift+f12", "ctrl+d")
+        await desk.see("Enter deletes it")
+        desk.key("enter")
+        await desk.see("(1/1)")
+        desk.key("escape")
+
+
+async def test_tree_goes_back_with_a_summary(tmp_path: Path) -> None:
+    replies = says("One.", call("bash", command="true")), says("Done."), says("Two."), says("A summary of two.")
+    async with opened(tmp_path, *replies) as desk:
+        await desk.ask("first", "Done.")
+        await desk.ask("second", "Two.")
+        await desk.submit("/tree")
+        await desk.see("› • assistant: Two.")
+        desk.key("shift+l")
+        await desk.see("Label")
+        desk.type("here")
+        desk.key("enter")
+        await desk.see("[here] assistant: Two.")
+        desk.key("ctrl+l")
+        await desk.see("[labeled-only]")
+        desk.key("ctrl+d")
+        await desk.see("[bash: true]")
+        desk.key("ctrl+t")
+        await desk.not_see("[bash: true]")
+        desk.key("ctrl+t", "up")
+        await desk.see("› • user: second")
+        desk.key("enter")
+        await desk.see("Summarize branch?")
+        desk.key("escape")
+        await desk.see("› • user: second")
+        desk.key("enter")
+        await desk.see("Summarize branch?")
+        desk.key("down", "enter")
+        await desk.see("Navigated to selected point")
+        assert "[branch] Branch summary (ctrl+o to expand)" in desk.text
+        assert desk.draft == "second"
+        desk.key("ctrl+o")
+        await desk.see("A summary of two.")
+
+
+async def test_compact(tmp_path: Path) -> None:
+    long = "word " * 20_000
+    replies = says(long), says("Two."), says("The summary.")
+    settings = {"compaction": {"keepRecentTokens": 100}}
+    async with opened(tmp_path, *replies, settings=settings) as desk:
+        await desk.submit("/compact")
+        await desk.see("Nothing to compact")
+        await desk.ask("first", "word")
+        await desk.ask("second", "Two.")
+        await desk.submit("/compact about words")
+        await desk.see("[compaction] Compacted from")
+        assert "about words" in str(desk.model.requests[2].context.messages)
+
+
+async def test_export_and_import(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("One.")) as desk:
+        await desk.ask("first", "One.")
+        await desk.submit('/export "a b.jsonl"')
+        await desk.see("Session exported to:")
+        exported = tmp_path / "cwd" / "a b.jsonl"
+        assert exported.exists()
+        await desk.submit("/export page.html")
+        await desk.until(lambda: (tmp_path / "cwd" / "page.html").exists())
+        await desk.submit("/new")
+        await desk.see("New session started")
+        await desk.submit('/import "a b.jsonl"')
+        await desk.see("Import session")
+        desk.key("enter")
+        await desk.see("Session imported from")
+        assert "One." in desk.text
+        await desk.submit("/import missing.jsonl")
+        await desk.see("Import session")
+        desk.key("enter")
+        await desk.see("Error:")
+
+
+async def test_login_with_a_key_and_logout(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("/login anthropic")
+        await desk.see("API key for anthropic")
+        desk.type("secret")
+        await desk.see("••••••")
+        desk.key("enter")
+        await desk.see("Stored the key for anthropic")
+        auth = tmp_path / "home/.pi/agent/auth.json"
+        assert json.loads(auth.read_text())["anthropic"]["key"] == "secret"
+        await desk.submit("/login")
+        await desk.see("Sign in with an API key")
+        desk.key("down", "enter")
+        await desk.see("• not configured")
+        desk.key("escape")
+        await desk.submit("/logout")
+        await desk.see("Log out of")
+        desk.key("enter")
+        await desk.see("Removed the stored credentials for anthropic")
+        assert json.loads(auth.read_text()) == {}
+        assert "secret" not in desk.text
+
+
+async def test_trust_is_stored(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("/trust")
+        await desk.see("Stored: no decision")
+        desk.key("enter")
+        await desk.see("It counts from the next start on")
+        stored = json.loads((tmp_path / "home/.pi/agent/trust.json").read_text())
+        assert stored == {str((tmp_path / "cwd").resolve()): True}
+
+
+async def test_settings_are_changed_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("/settings")
+        await desk.see("Auto-compact")
+        desk.type("hide")
+        await desk.see("→ Hide thinking")
+        desk.key("enter")
+        await desk.until(lambda: desk.runtime.services.settings.hide_thinking_block)
+        assert json.loads((tmp_path / "home/.pi/agent/settings.json").read_text()) == {"hideThinkingBlock": True}
+        desk.key("escape")
+        await desk.not_see("Search:")
+
+
+async def test_a_theme_is_seen_before_it_is_chosen(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("/settings")
+        await desk.see("Auto-compact")
+        desk.type("theme")
+        await desk.see("→ Theme...")
+        desk.key("enter")
+        await desk.see("→ system ✓")
+        desk.key("down", "down", "down")
+        await desk.until(lambda: desk.face.looks.theme.name == "light")
+        desk.key("escape")
+        await desk.until(lambda: desk.face.looks.theme.name == "dark")
+        desk.key("enter")
+        await desk.see("→ system ✓")
+        desk.key("down", "down", "down", "enter")
+        await desk.until(lambda: desk.runtime.services.settings.theme == "light")
+        assert desk.face.looks.theme.name == "light"
+
+
+async def test_reload_reads_everything_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        agent = tmp_path / "home/.pi/agent"
+        (agent / "prompts").mkdir()
+        (agent / "prompts" / "greet.md").write_text("Say hello to $1")
+        (agent / "keybindings.json").write_text('{"app.tools.expand": "ctrl+e"}')
+        await desk.submit("/reload")
+        await desk.see("Reloaded")
+        await desk.see("[Prompts]")
+        await desk.see("/greet")
+        await desk.see("ctrl+e more")
+
+
+async def test_changelog_copy_debug_and_quit(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("One.")) as desk:
+        await desk.submit("/changelog")
+        await desk.until(lambda: "hangelog" in desk.text)
+        await desk.submit("/copy")
+        await desk.see("There is no answer to copy yet")
+        await desk.ask("first", "One.")
+        await desk.submit("/copy")
+        await desk.see("Copied the last answer")
+        await desk.submit("/debug")
+        await desk.see("Debug log written")
+        log = tmp_path / "home/.pi/agent/piolet-debug.log"
+        assert "One." in log.read_text()
+        assert log.stat().st_mode & 0o777 == 0o600
+        await desk.submit("/quit")
+        await desk.until(lambda: desk.face.app.return_value == 0)
