@@ -84,14 +84,14 @@ def _parser() -> ArgumentParser:
 
 
 def _list(arguments: Namespace) -> int:
-    place = _place(arguments)
+    place = session_place(arguments.session_dir)
     return _print_infos(arguments, place.all_sessions() if arguments.all else place.sessions(), "No sessions here")
 
 
 def _search(arguments: Namespace) -> int:
     from piolet.harness.session.picker import search
 
-    found = search(_place(arguments).all_sessions(), " ".join(arguments.query))
+    found = search(session_place(arguments.session_dir).all_sessions(), " ".join(arguments.query))
     return _print_infos(arguments, found, "Nothing found")
 
 
@@ -166,7 +166,7 @@ def _import(arguments: Namespace) -> int:
     from piolet.harness.session.copying import import_jsonl
 
     source = os.path.expanduser(arguments.file)
-    path = import_jsonl(source, _place(arguments).folder)
+    path = import_jsonl(source, session_place(arguments.session_dir).folder)
     return _print_result(arguments, {"path": path}, f"Imported as: {path}")
 
 
@@ -190,7 +190,7 @@ def _delete(arguments: Namespace) -> int:
 def _verify(arguments: Namespace) -> int:
     from piolet.harness.session.verify import repair, verify
 
-    place = _place(arguments)
+    place = session_place(arguments.session_dir)
     if arguments.session:
         paths: Iterable[str] = [_find_in(place, reference) for reference in arguments.session]
     else:
@@ -221,11 +221,12 @@ def _verify(arguments: Namespace) -> int:
 # ------------------------------------------------------------------------------------------------------------- helpers
 
 
-def _place(arguments: Namespace) -> SessionPlace:
+def session_place(session_dir: str | None) -> SessionPlace:
+    """Return where the sessions of this folder are, or those in `session_dir`."""
     from piolet.app.options import RuntimeOptions, agent_dir
     from piolet.app.services import early_place
 
-    chosen = arguments.session_dir or os.environ.get("PI_CODING_AGENT_SESSION_DIR") or None
+    chosen = session_dir or os.environ.get("PI_CODING_AGENT_SESSION_DIR") or None
     return early_place(RuntimeOptions(Path.cwd(), agent_dir(os.environ), session_dir=chosen))
 
 
@@ -234,7 +235,7 @@ def _open(arguments: Namespace) -> Session:
 
 
 def _find(arguments: Namespace) -> str:
-    return _find_in(_place(arguments), arguments.session)
+    return _find_in(session_place(arguments.session_dir), arguments.session)
 
 
 def _find_in(place: SessionPlace, reference: str) -> str:

@@ -26,6 +26,11 @@ class Totals(Struct):
         """All tokens, cached ones too."""
         return self.input + self.output + self.cache_read + self.cache_write
 
+    def merge(self, other: Totals) -> None:
+        """Count what another sum has counted."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
     def add(self, usage: Usage) -> None:
         """Count the usage of one more entry."""
         self.input += usage.input
