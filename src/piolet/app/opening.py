@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from piolet.app.options import (
     ContinueSession,
@@ -12,8 +13,9 @@ from piolet.app.options import (
     OpenSession,
     SessionChoice,
 )
+from piolet.base.files import make_private_folder
 from piolet.harness.session.copying import fork_from
-from piolet.harness.session.errors import MissingCwd
+from piolet.harness.session.errors import MissingCwd, WriteFailed
 from piolet.harness.session.places import SessionPlace
 from piolet.harness.session.session import Session
 
@@ -44,7 +46,10 @@ def open_file(path: str, cwd: str, cwd_override: str | None = None) -> Session:
 
     Raises `MissingCwd` if the working directory of the session is gone and no other is given.
     """
-    session = Session.open(path, cwd_override or (None if os.path.lexists(path) else cwd))
+    missing = not os.path.lexists(path)
+    session = Session.open(path, cwd_override or (cwd if missing else None))
+    if missing:
+        _make_folder(Path(path).parent)
     if not os.path.isdir(session.cwd):
         session.close()
         raise MissingCwd(
@@ -68,3 +73,10 @@ def session_notices(session: Session) -> list[str]:
             f"'piolet sessions verify {session.id}' tells more"
         )
     return notices
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise WriteFailed(f"The session folder {folder} cannot be made: {error.strerror}") from error
