@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import aimock as aimock_server
 from tests.support import llama as llama_cpp
 from tests.support.peer import Peer, require_peer
 from tests.support.run import Place
@@ -29,4 +30,12 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     model = tmp_path_factory.mktemp("llama") / "tiny.gguf"
     llama_cpp.write_model(model)
     with llama_cpp.serving(model) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def aimock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server that speaks many protocols with fixed answers; skips the test where it cannot be had."""
+    program = aimock_server.require_program()
+    with aimock_server.serving(program, tmp_path_factory.mktemp("aimock")) as url:
         yield url
