@@ -1,0 +1,150 @@
+"""The packages of one settings file: added, taken out, renewed, switched (the resources specification, section 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from piolet.app.packages.fetch import Fetcher
+from piolet.app.packages.manifest import KINDS
+from piolet.app.packages.sources import LocalSource, PackageError, identity, installed_path, parse_source
+from piolet.app.resources.resolve import Places, Resource, resolve_resources
+from piolet.app.settings_files import Scope, SettingsFiles
+
+
+class Installed(Struct, frozen=True):
+    """An entry of ``packages``. `path`: where it is, or would be; `present`: whether it is there."""
+
+    source: str
+    scope: Scope
+    path: Path
+    present: bool
+    pinned: bool
+
+
+class PackageManager:
+    """Works on the user's settings file, or with `scope` "project" on the project's."""
+
+    def __init__(self, files: SettingsFiles, places: Places, scope: Scope = "user") -> None:
+        self._files = files
+        self._places = places
+        self._scope: Scope = scope
+        settings = files.settings
+        self._fetcher = Fetcher(places.base(scope), places.home, pip=settings.pip_command, npm=settings.npm_command)
+
+    def install(self, text: str) -> Installed:
+        """Fetch a package and enter it in the settings; the same package in another version takes its place.
+
+        Raises `PackageError`, `SettingsError`; the entry is made only when the package is there.
+        """
+        source = parse_source(text)
+        if isinstance(source, LocalSource):
+            text = self._stored_path(source)
+            source = parse_source(text)
+        self._fetcher.fetch(source)
+        entries = self._entries()
+        place = self._find(text, entries)
+        if place is None:
+            entries.append(text)
+        elif isinstance(entries[place], dict):
+            entries[place] = {**entries[place], "source": text}
+        else:
+            entries[place] = text
+        self._files.write(["packages"], entries, self._scope)
+        return self._installed(text)
+
+    def remove(self, text: str) -> None:
+        """Take a package out of the settings and delete what was fetched. Raises `PackageError` if it is not there."""
+        source = parse_source(text)
+        if isinstance(source, LocalSource):
+            text = self._stored_path(source)
+            source = parse_source(text)
+        entries = self._entries()
+        place = self._find(text, entries)
+        if place is None:
+            raise PackageError(f"{text} is not installed here; `piolet list` shows what is")
+        del entries[place]
+        self._files.write(["packages"], entries or None, self._scope)
+        self._fetcher.remove(source)
+
+    def update(self, text: str | None = None) -> list[Installed]:
+        """Fetch packages anew, all or the one named; pinned ones stay. Return those that were fetched."""
+        renewed = []
+        for installed in self.packages():
+            if text is not None and self._identity(installed.source) != self._identity(text):
+                continue
+            source = parse_source(installed.source)
+            if not installed.pinned and not isinstance(source, LocalSource):
+                self._fetcher.fetch(source)
+                renewed.append(installed)
+        return renewed
+
+    def packages(self) -> list[Installed]:
+        """Return the packages of the settings file, in its order."""
+        return [self._installed(_source_of(entry)) for entry in self._entries() if _source_of(entry)]
+
+    def resources(self) -> list[Resource]:
+        """Return every resource that this scope could switch, on or off."""
+        found = resolve_resources(self._places, self._files.settings, trusted=self._scope == "project")
+        return [one for kind in KINDS for one in found.resources[kind] if one.scope == self._scope]
+
+    def switch(self, resource: Resource, *, on: bool) -> None:
+        """Switch one resource on or off: a ``+path`` or ``-path`` in its package's filter or the list of its kind."""
+        name = str(Path(resource.path).relative_to(resource.base))
+        entry = f"{'+' if on else '-'}{name}"
+        if resource.origin == "top-level":
+            key: list[str] = [resource.kind]
+            values = self._values().get(resource.kind)
+            self._files.write(key, [*_without(values, name), entry], self._scope)
+            return
+        entries = self._entries()
+        place = self._find(resource.source, entries)
+        assert place is not None, "a resource of a package has its entry"
+        package = entries[place] if isinstance(entries[place], dict) else {"source": entries[place]}
+        entries[place] = {**package, resource.kind: [*_without(package.get(resource.kind), name), entry]}
+        self._files.write(["packages"], entries, self._scope)
+
+    # ---- inside
+
+    def _values(self) -> dict[str, Any]:
+        settings = self._files.settings
+        return dict(settings.user if self._scope == "user" else settings.project)
+
+    def _entries(self) -> Any:
+        listed = self._values().get("packages")
+        return list(listed) if isinstance(listed, list) else []
+
+    def _find(self, text: str, entries: Sequence[Any]) -> int | None:
+        wanted = self._identity(text)
+        places = (
+            i for i, entry in enumerate(entries) if _source_of(entry) and self._identity(_source_of(entry)) == wanted
+        )
+        return next(places, None)
+
+    def _identity(self, text: str) -> str:
+        return identity(parse_source(text), self._places.base(self._scope), self._places.home)
+
+    def _installed(self, text: str) -> Installed:
+        source = parse_source(text)
+        path = installed_path(source, self._places.base(self._scope), self._places.home)
+        pinned = False if isinstance(source, LocalSource) else source.pinned
+        return Installed(text, self._scope, path, path.exists(), pinned)
+
+    def _stored_path(self, source: LocalSource) -> str:
+        """A path is given relative to the working directory; the settings keep it whole."""
+        path = Path(source.path).expanduser()
+        return str(path if path.is_absolute() else (self._places.cwd / path).resolve())
+
+
+def _source_of(entry: Any) -> str:
+    source = entry.get("source") if isinstance(entry, dict) else entry
+    return source if isinstance(source, str) else ""
+
+
+def _without(values: Any, name: str) -> list[Any]:
+    """The patterns without those that speak of exactly `name`."""
+    listed = values if isinstance(values, list) else []
+    return [value for value in listed if value not in (f"+{name}", f"-{name}")]

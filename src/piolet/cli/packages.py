@@ -1,0 +1,171 @@
+"""``piolet install|remove|update|list|config``: packages of extensions, skills, prompt templates and themes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from piolet.app.options import RuntimeOptions, agent_dir
+from piolet.app.packages.manager import PackageManager
+from piolet.app.packages.sources import PackageError
+from piolet.app.resources.resolve import Places
+from piolet.app.services import project_trust
+from piolet.app.settings import SettingsError
+from piolet.app.settings_files import Scope, SettingsFiles
+from piolet.modes.say import complain, one_line
+
+_SELF = ("self", "pi", "piolet")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one of the commands, which is the first word; return the exit code."""
+    arguments = _parser(argv[0]).parse_args([word for word in argv[1:] if word != "--offline"])
+    try:
+        return int(_COMMANDS[argv[0]][0](arguments))
+    except (PackageError, SettingsError) as error:
+        complain(str(error))
+        return 1
+
+
+def _parser(command: str) -> ArgumentParser:
+    _, help, source = _COMMANDS[command]
+    parser = ArgumentParser(prog=f"piolet {command}", description=help)
+    if source:
+        parser.add_argument(
+            "source",
+            nargs=None if source == "required" else "?",
+            help="pypi:NAME, git:HOST/PATH[@REF], a URL or a path",
+        )
+    parser.add_argument("-l", "--local", action="store_true", help="the project's packages instead of the user's")
+    parser.add_argument("-a", "--approve", action="store_true", help="trust the files of the project for this run")
+    parser.add_argument("-na", "--no-approve", action="store_true", help="do not trust the files of the project")
+    if command == "update":
+        parser.add_argument("--self", action="store_true", dest="itself", help="piolet itself")
+        parser.add_argument("--extensions", action="store_true", help="all packages")
+        parser.add_argument("--extension", metavar="SOURCE", help="one package")
+        parser.add_argument("--models", action="store_true", help="the lists of models that providers publish")
+        parser.add_argument("--all", action="store_true", help="everything")
+        parser.add_argument("--force", action="store_true", help="accepted for compatibility: updates always fetch")
+    if command == "config":
+        parser.add_argument("--on", metavar="PATH", action="append", default=[], help="switch a resource on")
+        parser.add_argument("--off", metavar="PATH", action="append", default=[], help="switch a resource off")
+    return parser
+
+
+def _manager(arguments: Namespace, scope: Scope | None = None) -> PackageManager:
+    cwd, home = Path.cwd(), Path.home()
+    trust = True if arguments.approve else False if arguments.no_approve else None
+    options = RuntimeOptions(cwd, agent_dir(os.environ), trust=trust)
+    trusted = bool(trust) or (trust is None and project_trust(options).already_trusted(cwd))
+    scope = scope or ("project" if arguments.local else "user")
+    if scope == "project" and not trusted:
+        raise PackageError(
+            "This project is not trusted: say so with -a, or answer the question of the interactive mode"
+        )
+    files = SettingsFiles(options.agent_dir, cwd, project_trusted=trusted)
+    return PackageManager(files, Places(cwd, options.agent_dir, home), scope)
+
+
+def _install(arguments: Namespace) -> int:
+    _refuse_offline("install")
+    installed = _manager(arguments).install(arguments.source)
+    print(f"Installed {installed.source} ({installed.path})")
+    return 0
+
+
+def _remove(arguments: Namespace) -> int:
+    _manager(arguments).remove(arguments.source)
+    print(f"Removed {arguments.source}")
+    return 0
+
+
+def _list(arguments: Namespace) -> int:
+    shown = False
+    scopes: list[Scope] = ["project"] if arguments.local else ["user", "project"]
+    for scope in scopes:
+        try:
+            packages = _manager(arguments, scope).packages()
+        except PackageError:
+            if arguments.local:
+                raise
+            continue  # not trusted: nothing of the project is read
+        for package in packages:
+            shown = True
+            notes = [scope] + ["pinned"] * package.pinned + ["missing"] * (not package.present)
+            print(f"{one_line(package.source)}  ({', '.join(notes)})  {package.path}")
+    if not shown:
+        print("No packages are installed")
+    return 0
+
+
+def _update(arguments: Namespace) -> int:
+    _refuse_offline("update")
+    named = arguments.extension or arguments.source
+    itself = (
+        arguments.itself or arguments.all or named in _SELF or not (named or arguments.extensions or arguments.models)
+    )
+    if arguments.extensions or arguments.all or (named and named not in _SELF):
+        one = None if named in (None, *_SELF) else named
+        renewed = _manager(arguments).update(one)
+        for package in renewed:
+            print(f"Updated {package.source}")
+        if not renewed:
+            print("No package needed an update (pinned and local ones stay as they are)")
+    if arguments.models or arguments.all:
+        _update_models()
+    return _update_itself(arguments) if itself else 0
+
+
+def _update_models() -> None:
+    import asyncio
+
+    from piolet.llm.catalog.refresh import refresh_models
+    from piolet.llm.models import Models
+
+    asyncio.run(refresh_models(Models.open(agent_dir(os.environ))))
+    print("Updated the lists of models")
+
+
+def _update_itself(arguments: Namespace) -> int:
+    cwd = Path.cwd()
+    settings = SettingsFiles(agent_dir(os.environ), cwd, project_trusted=False).settings
+    if settings.self_update_command:
+        return subprocess.run(list(settings.self_update_command)).returncode
+    print(
+        "piolet is updated by what installed it: pipx upgrade piolet, uv tool upgrade piolet, or pip install -U piolet"
+    )
+    return 0
+
+
+def _config(arguments: Namespace) -> int:
+    manager = _manager(arguments)
+    resources = manager.resources()
+    for paths, on in ((arguments.on, True), (arguments.off, False)):
+        for path in paths:
+            wanted = [one for one in resources if one.path == os.path.abspath(path) or one.path.endswith(f"/{path}")]
+            if len(wanted) != 1:
+                raise PackageError(f"{path} names {len(wanted)} resources; `piolet config` lists their paths")
+            manager.switch(wanted[0], on=on)
+    for one in manager.resources() if arguments.on or arguments.off else resources:
+        print(f"[{'x' if one.enabled else ' '}] {one.kind:<10}  {one_line(one.path)}  ({one_line(one.source)})")
+    if not resources:
+        print("There are no resources to switch")
+    return 0
+
+
+def _refuse_offline(command: str) -> None:
+    if os.environ.get("PI_OFFLINE") == "1":
+        raise PackageError(f"piolet {command} needs the network, and piolet is offline (--offline or PI_OFFLINE)")
+
+
+_COMMANDS = {
+    "install": (_install, "Fetch a package and use it from now on.", "required"),
+    "remove": (_remove, "Use a package no longer, and delete what was fetched.", "required"),
+    "uninstall": (_remove, "Use a package no longer, and delete what was fetched.", "required"),
+    "update": (_update, "Fetch packages anew, or say how piolet itself is updated.", "optional"),
+    "list": (_list, "List the installed packages.", ""),
+    "config": (_config, "List the resources and switch single ones on or off.", ""),
+}

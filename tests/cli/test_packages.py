@@ -1,0 +1,148 @@
+"""``piolet install`` and its like, with a wheel and a git repository on this disk."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.run import Place
+
+SKILL = "---\nname: knots\ndescription: Ties knots.\n---\nTie them.\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> dict[str, str]:
+    """A repository with a skill; returns the variables that make git find it at https://git.example/team/knots."""
+    root = tmp_path / "repositories" / "team" / "knots"
+    (root / "skills" / "knots").mkdir(parents=True)
+    (root / "skills" / "knots" / "SKILL.md").write_text(SKILL)
+    git = ["git", "-C", str(root), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "one"], ["tag", "v1"]):
+        subprocess.run([*git, *command], check=True)
+    (root / "skills" / "knots" / "SKILL.md").write_text(SKILL.replace("Ties knots", "Ties better knots"))
+    subprocess.run([*git, "commit", "-qam", "two"], check=True)
+    return {
+        "PI_OFFLINE": "",
+        "GIT_CONFIG_COUNT": "2",
+        "GIT_CONFIG_KEY_0": f"url.{tmp_path / 'repositories'}/.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://git.example/",
+        "GIT_CONFIG_KEY_1": "safe.directory",
+        "GIT_CONFIG_VALUE_1": "*",
+    }
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> dict[str, str]:
+    """A folder with a wheel of the package `pi-ropes`; returns the variables that make pip look there alone."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "pi_ropes-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("pi_ropes/__init__.py", "")
+        wheel.writestr("pi_ropes/pi.toml", 'prompts = ["prompts"]\n')
+        wheel.writestr("pi_ropes/prompts/splice.md", "Splice $1.\n")
+        info = "pi_ropes-1.0.dist-info"
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: pi-ropes\nVersion: 1.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return {"PI_OFFLINE": "", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+
+
+def _settings(place: Place) -> dict[str, object]:
+    return dict(json.loads((place.agent / "settings.json").read_text()))
+
+
+def _commands(place: Place) -> list[str]:
+    """The names that the RPC mode lists."""
+    done = place.run("--mode", "rpc", "--no-session", stdin='{"id":"1","type":"get_commands"}\n')
+    (response,) = (record for record in done.records if record.get("id") == "1")
+    return [command["name"] for command in response["data"]["commands"]]
+
+
+def test_a_git_package_is_fetched_used_and_removed_without_trace(place: Place, repository: dict[str, str]) -> None:
+    before = sorted(place.agent.rglob("*")) if place.agent.exists() else []
+    done = place.run("install", "git:git.example/team/knots", env=repository)
+    assert (done.exit, done.stderr) == (0, "")
+    assert _settings(place)["packages"] == ["git:git.example/team/knots"]
+    assert "skill:knots" in _commands(place)
+    assert place.run("remove", "git:git.example/team/knots").exit == 0
+    assert "packages" not in _settings(place)
+    left = [path for path in place.agent.rglob("*") if path.name != "settings.json" and path not in before]
+    assert left == []
+
+
+def test_a_pinned_ref_is_checked_out_and_never_moved(place: Place, repository: dict[str, str]) -> None:
+    place.run("install", "git:git.example/team/knots@v1", env=repository)
+    skill = place.agent / "git" / "git.example" / "team" / "knots" / "skills" / "knots" / "SKILL.md"
+    assert "Ties knots" in skill.read_text()
+    assert place.run("update", "--extensions", env=repository).exit == 0
+    assert "Ties knots" in skill.read_text()
+    assert "pinned" in place.run("list").stdout
+
+
+def test_an_update_brings_what_is_new(place: Place, repository: dict[str, str]) -> None:
+    place.run("install", "git:git.example/team/knots@v1", env=repository)
+    place.run("install", "git:git.example/team/knots", env=repository)
+    skill = place.agent / "git" / "git.example" / "team" / "knots" / "skills" / "knots" / "SKILL.md"
+    assert "Ties better knots" in skill.read_text()
+    assert _settings(place)["packages"] == ["git:git.example/team/knots"]
+    skill.write_text("damaged")
+    assert "Updated" in place.run("update", "git:git.example/team/knots", env=repository).stdout
+    assert "Ties better knots" in skill.read_text()
+
+
+def test_a_wheel_is_installed_with_its_resources_and_works_offline_afterwards(
+    place: Place, wheels: dict[str, str]
+) -> None:
+    done = place.run("install", "pypi:pi-ropes==1.0", env=wheels, timeout=60)
+    assert (done.exit, done.stderr) == (0, "")
+    assert "splice" in _commands(place)
+    assert (place.agent / "pypi" / ".gitignore").read_text() == "*\n!.gitignore\n"
+
+
+def test_a_failed_installation_says_why_and_leaves_no_entry(place: Place, repository: dict[str, str]) -> None:
+    done = place.run("install", "git:git.example/team/nothing", env=repository)
+    assert done.exit == 1
+    assert "could not be fetched" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (place.agent / "settings.json").exists()
+
+
+def test_installing_offline_is_refused(place: Place) -> None:
+    done = place.run("install", "git:git.example/team/knots")
+    assert done.exit == 1
+    assert "offline" in done.stderr
+
+
+def test_a_project_package_needs_trust(place: Place, repository: dict[str, str]) -> None:
+    (place.cwd / ".pi").mkdir()
+    (place.cwd / ".pi" / "settings.json").write_text("{}")
+    refused = place.run("install", "-l", "git:git.example/team/knots", env=repository)
+    assert refused.exit == 1
+    assert "not trusted" in refused.stderr
+    done = place.run("install", "-l", "-a", "git:git.example/team/knots", env=repository)
+    assert done.exit == 0
+    assert json.loads((place.cwd / ".pi" / "settings.json").read_text())["packages"] == ["git:git.example/team/knots"]
+
+
+def test_a_local_package_is_used_where_it_is(place: Place) -> None:
+    (place.cwd / "mine" / "prompts").mkdir(parents=True)
+    (place.cwd / "mine" / "prompts" / "hello.md").write_text("Hello.\n")
+    assert place.run("install", "./mine", env={"PI_OFFLINE": ""}).exit == 0
+    assert "hello" in _commands(place)
+    assert place.run("remove", "./mine").exit == 0
+    assert (place.cwd / "mine" / "prompts" / "hello.md").exists()
+
+
+def test_single_resources_are_switched(place: Place) -> None:
+    (place.cwd / "mine" / "prompts").mkdir(parents=True)
+    (place.cwd / "mine" / "prompts" / "hello.md").write_text("Hello.\n")
+    (place.cwd / "mine" / "prompts" / "bye.md").write_text("Bye.\n")
+    place.run("install", "./mine", env={"PI_OFFLINE": ""})
+    assert place.run("config", "--off", "prompts/bye.md").exit == 0
+    assert _commands(place) == ["hello"]
+    assert place.run("config", "--on", "prompts/bye.md").exit == 0
+    assert sorted(_commands(place)) == ["bye", "hello"]
