@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec.structs import replace
 
 from piolet.llm.messages import Cost, Usage
@@ -25,6 +28,13 @@ def priced(usage: Usage, model: Model, factor: float = 1.0, provider_total: floa
     total = fresh + output + cache_read + cache_write if provider_total is None else provider_total
     cost = Cost(fresh, output, cache_read, cache_write, total, True if provider_total is not None else None)
     return replace(usage, cost=cost)
+
+
+def billed_total(model: Model, usage: Mapping[str, Any]) -> float | None:
+    """Return what the provider says in its own `usage` that it billed; only OpenRouter's word counts."""
+    billed = usage.get("cost")
+    at_openrouter = model.provider == "openrouter" or model.host == "openrouter.ai"
+    return float(billed) if at_openrouter and isinstance(billed, int | float) else None
 
 
 def rates_for(cost: ModelCost, input_tokens: int) -> ModelCost | CostTier:

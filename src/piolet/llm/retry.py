@@ -84,6 +84,7 @@ _TRANSIENT = (
     r"at capacity",
     r"rate[- _]?limit",
     r"too[ _]many[ _]requests",
+    r"throttl(?:ing|ed)",
     r"(?<![\w.,])(?:429|500|502|503|504|520|524|529)(?![.,]?\w)",  # a number of its own
     r"service[ _](?:is )?(?:temporarily |currently )?unavailable|temporarily unavailable",
     r"server[ _]error|internal[ _]error",

@@ -69,6 +69,12 @@ ARN = "arn:aws:bedrock:ca-central-1:123456789012:application-inference-profile/a
         ("m", EAST, {"AWS_PROFILE": "unknown"}, EAST),
         ("m", EAST, {"AWS_REGION": "cn-north-1"}, "https://bedrock-runtime.cn-north-1.amazonaws.com.cn"),
         (ARN, EAST, {"AWS_REGION": "r-1"}, "https://bedrock-runtime.ca-central-1.amazonaws.com"),
+        (
+            "m",
+            "https://bedrock-runtime-fips.us-west-2.amazonaws.com",
+            {"AWS_REGION": "r-1"},
+            "https://bedrock-runtime-fips.r-1.amazonaws.com",
+        ),
         ("m", "https://proxy.example/aws", {"AWS_REGION": "r-1"}, "https://proxy.example/aws"),
     ],
 )

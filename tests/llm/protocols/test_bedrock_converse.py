@@ -314,19 +314,20 @@ class TestAnswer:
         assert (message.stop_reason, message.error_message, message.text) == (ended, error, "a")
 
     @pytest.mark.parametrize(
-        ("exception", "text"),
+        ("exception", "text", "again"),
         [
-            ("internalServerException", "Internal server error: boom"),
-            ("modelStreamErrorException", "Model stream error: boom"),
-            ("validationException", "Validation error: boom"),
-            ("throttlingException", "Throttling error: boom"),
-            ("serviceUnavailableException", "Service unavailable: boom"),
-            ("newException", "newException: boom"),
+            ("internalServerException", "Internal server error: boom", True),
+            ("modelStreamErrorException", "Model stream error: boom", False),
+            ("validationException", "Validation error: boom", False),
+            ("throttlingException", "Throttling error: boom", True),
+            ("serviceUnavailableException", "Service unavailable: boom", True),
+            ("newException", "newException: boom", False),
         ],
     )
-    async def test_exceptions_within_the_stream(self, build: Any, exception: str, text: str) -> None:
+    async def test_exceptions_within_the_stream(self, build: Any, exception: str, text: str, again: bool) -> None:
         message = await build(delta(0, text="a"), thrown=aws((exception, {"message": "boom"}), kind="exception"))
         assert (message.stop_reason, message.error_message, message.text) == ("error", text, "a")
+        assert is_retryable(text) == again
 
     async def test_a_refused_request_is_called_by_its_exception(self, pool: HttpPool) -> None:
         told = {"message": "Too many tokens, please wait before trying again."}
@@ -337,6 +338,14 @@ class TestAnswer:
         assert message.error_message == f'Throttling error: 429: {{"message":"{told["message"]}"}}'
         assert is_retryable(message.error_message)
         assert not is_overflow(message)
+
+    async def test_calls_that_the_service_makes_itself_are_not_ours(self, build: Any) -> None:
+        begun = start(0, "s")
+        begun[1]["start"]["toolUse"]["type"] = "server_tool_use"
+        found = "contentBlockStart", {"contentBlockIndex": 1, "start": {"toolResult": {"toolUseId": "s"}}}
+        events = (begun, delta(0, toolUse={"input": "{}"}), stop(0), found, delta(1, toolResult=[{}]), stop(1))
+        message = await build(*events, delta(2, text="a"), *end("end_turn"))
+        assert message.content == [TextContent("a")]
 
     async def test_a_stream_without_its_end_is_an_error(self, build: Any) -> None:
         assert (await build(delta(0, text="a"))).error_message == "Stream ended before messageStop"

@@ -131,6 +131,18 @@ async def test_a_token_that_cannot_be_had_is_an_error(pool: HttpPool, tmp_path: 
     assert "Account is gone" in (message.error_message or "")
 
 
+async def test_credentials_of_a_user_go_through_the_proxy_and_warn_of_nothing(pool: HttpPool, tmp_path: Path) -> None:
+    pytest.importorskip("google.auth")
+    user = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r"}
+    file = tmp_path / "user.json"
+    file.write_text(json.dumps(user))
+    with ScriptedServer() as server:
+        env = {"GOOGLE_APPLICATION_CREDENTIALS": str(file), "HTTPS_PROXY": "http://127.0.0.1:9"}
+        message = await asked(server, pool, **env)
+    assert (message.error_message or "").startswith("No access token from Google: Connection error")
+    assert server.requests == []
+
+
 async def test_without_credentials_the_message_says_what_to_do(pool: HttpPool, tmp_path: Path) -> None:
     pytest.importorskip("google.auth")
     with ScriptedServer() as server:

@@ -419,6 +419,12 @@ class TestAnswer:
             cost = build(*text(), end(usage=told, service_tier=tier), model=gpt(id=model_id)).usage.cost
             assert cost.total == pytest.approx(usage.cost.total * factor)
 
+    def test_what_openrouter_billed_is_the_price(self) -> None:
+        told = {"input_tokens": 100, "output_tokens": 7, "cost": 0.5}
+        cost = build(*text(), end(usage=told), model=gpt(provider="openrouter")).usage.cost
+        assert (cost.total, cost.total_from_provider) == (0.5, True)
+        assert build(*text(), end(usage=told)).usage.cost.total_from_provider is None
+
     @pytest.mark.parametrize(
         ("last", "stop", "raw", "error"),
         [
@@ -454,6 +460,7 @@ class TestAnswer:
         [
             {"type": "error", "code": "server_error", "message": "Sorry", "param": None},
             {"type": "error", "error": {"code": "server_error", "message": "Sorry"}},
+            {"type": "response.error", "error": {"code": "server_error", "message": "Sorry"}},
             {"error": {"code": "server_error", "message": "Sorry"}},
         ],
     )

@@ -19,7 +19,7 @@ from piolet.llm.model import Model, StreamOptions
 SERVICE = "bedrock"
 DEFAULT_REGION = "us-east-1"
 _arn = re.compile(r"arn:[^:]*:bedrock:([a-z0-9-]+):")
-_endpoint = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
+_endpoint = re.compile(r"bedrock-runtime(-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
 
 
 def region(model: Model, options: StreamOptions) -> str:
@@ -30,15 +30,17 @@ def region(model: Model, options: StreamOptions) -> str:
     if told:
         return told
     found = _endpoint.fullmatch(model.host)
-    return found[1] if found else DEFAULT_REGION
+    return found[2] if found else DEFAULT_REGION
 
 
 def base_url(model: Model, options: StreamOptions) -> str:
     """Return the base URL: the service's own is that of the region, any other stays as it is."""
-    if model.base_url and not _endpoint.fullmatch(model.host):
+    found = _endpoint.fullmatch(model.host)
+    if model.base_url and found is None:
         return model.base_url.rstrip("/")
     name = region(model, options)
-    return f"https://bedrock-runtime.{name}.amazonaws.com{'.cn' if name.startswith('cn-') else ''}"
+    variant = (found[1] or "") if found else ""
+    return f"https://bedrock-runtime{variant}.{name}.amazonaws.com{'.cn' if name.startswith('cn-') else ''}"
 
 
 def _profile_region(options: StreamOptions) -> str:

@@ -51,7 +51,8 @@ class ConverseBuilder(MessageBuilder):
         index = event.get("contentBlockIndex", 0)
         match name:
             case "contentBlockStart":
-                if isinstance(call := (event.get("start") or {}).get("toolUse"), dict):
+                call = (event.get("start") or {}).get("toolUse")
+                if isinstance(call, dict) and call.get("type") != "server_tool_use":
                     self._open[index] = self.open_call(as_text(call.get("toolUseId")), as_text(call.get("name")))
             case "contentBlockDelta":
                 self._read_delta(index, event.get("delta") or {})

@@ -66,11 +66,14 @@ def _sources(options: StreamOptions) -> tuple[str, str]:
 def _credentials(file: str, process: str) -> Any:
     import google.auth
 
-    if not file:
-        return google.auth.default(scopes=[SCOPE])[0]
+    request = functools.partial(_http, {})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the file is the user's own, so it need not be of one certain kind
-        return google.auth.load_credentials_from_file(file, scopes=[SCOPE])[0]  # type: ignore[no-untyped-call]
+        warnings.simplefilter("ignore")  # of credentials without a quota project, of files of any kind
+        if file:
+            loaded = google.auth.load_credentials_from_file(file, [SCOPE], request=request)  # type: ignore[no-untyped-call]
+        else:
+            loaded = google.auth.default([SCOPE], request)  # type: ignore[arg-type]
+    return loaded[0]
 
 
 def _http(

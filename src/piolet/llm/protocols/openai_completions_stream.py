@@ -8,6 +8,7 @@ from typing import Any
 
 from piolet.base.json import dumps
 from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking, as_count, as_text
+from piolet.llm.cost import billed_total
 from piolet.llm.errors import ProviderError, error_value, one_line
 from piolet.llm.messages import NO_COST, StopReason, Usage
 from piolet.llm.model import Context, Model, StreamOptions
@@ -83,10 +84,7 @@ class CompletionsBuilder(MessageBuilder):
         reasoning = _first_count(answered.get("reasoning_tokens"), told.get("reasoning_tokens"))
         total = fresh + output + cached + written
         self.usage = Usage(fresh, output, cached, written, total, NO_COST, reasoning=reasoning)
-        billed = told.get("cost")
-        at_openrouter = self.model.provider == "openrouter" or self.model.host == "openrouter.ai"
-        if at_openrouter and isinstance(billed, int | float):
-            self.provider_total = float(billed)
+        self.provider_total = billed_total(self.model, told)
 
     # --------------------------------------------------------------------------------------------------- deltas
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from piolet.base.json import dumps, loads
 from piolet.llm.arguments import PartialArguments
 from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking, as_count, as_text
+from piolet.llm.cost import billed_total
 from piolet.llm.errors import ProviderError, error_value, one_line
 from piolet.llm.messages import NO_COST, Usage
 from piolet.llm.model import Context, Model, StreamOptions
@@ -51,10 +52,10 @@ class ResponsesBuilder(MessageBuilder):
         if kind in _TERMINAL:
             self._read_response(event.get("response") or {})
             self._read_end(kind.removeprefix("response."), event.get("response") or {})
+        elif kind in ("error", "response.error") or event.get("error"):
+            raise ProviderError(one_line(error_value(record)))
         elif kind.startswith("response."):
             self._read_progress(kind, event)
-        elif kind == "error" or event.get("error"):
-            raise ProviderError(one_line(error_value(record)))
 
     def check_end(self) -> None:
         if not self.ended:
@@ -182,6 +183,7 @@ class ResponsesBuilder(MessageBuilder):
         total = as_count(told.get("total_tokens")) or fresh + output + cached + written
         reasoning = as_count(answered.get("reasoning_tokens"))
         self.usage = Usage(fresh, output, cached, written, total, NO_COST, reasoning=reasoning)
+        self.provider_total = billed_total(self.model, told)
 
     def _read_end(self, ending: str, response: Mapping[str, Any]) -> None:
         self.ended = True
