@@ -260,6 +260,7 @@ _COMMANDS = """\
 Commands:
   piolet sessions ...                  list, search, show, export, repair sessions
   piolet auth ...                      log in and out, see where credentials come from
+  piolet usage                         tokens and cost by day, project and model
   piolet completion bash|zsh|fish      a script for the shell that completes options and commands
 
 Examples:
