@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from piolet.cli.args import OPTIONS, help_text, parse_arguments
+from piolet.app.extensions.flags import GivenFlag
+from piolet.cli.args import OPTIONS, parse_arguments
+from piolet.cli.help import help_text
 
 
 def test_values_are_the_next_argument_and_the_last_one_wins() -> None:
@@ -36,7 +38,13 @@ def test_what_is_a_message(words: list[str], messages: list[str], files: list[st
 
 def test_flags_of_extensions_are_kept_for_later() -> None:
     parsed = parse_arguments(["--plan", "--level=3", "--color", "red", "--bare", "-p", "--session"])
-    assert parsed.unknown_flags == {"plan": True, "level": "3", "color": "red", "bare": True, "session": True}
+    assert parsed.unknown_flags == {
+        "plan": GivenFlag(),
+        "level": GivenFlag("3", joined=True),
+        "color": GivenFlag("red"),
+        "bare": GivenFlag(),
+        "session": GivenFlag(),
+    }
     assert parsed.errors == []
 
 

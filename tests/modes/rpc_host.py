@@ -8,7 +8,15 @@ import sys
 from pathlib import Path
 
 from piolet.app.commands import Command, ExtensionCommand, SourceInfo
-from piolet.app.hook_points import INPUT, SESSION_BEFORE_FORK, SESSION_BEFORE_SWITCH, Cancel, InputEvent, InputResult
+from piolet.app.hook_points import (
+    INPUT,
+    SESSION_BEFORE_FORK,
+    SESSION_BEFORE_SWITCH,
+    Cancel,
+    ForkDecision,
+    InputEvent,
+    InputResult,
+)
 from piolet.app.options import NewSession, RuntimeOptions
 from piolet.app.runtime import Runtime
 from piolet.base.abort import AbortController
@@ -71,7 +79,7 @@ async def main() -> int:
     runtime.hooks.on(INPUT, on_input)
     if "refuse" in sys.argv:
         runtime.hooks.on(SESSION_BEFORE_SWITCH, lambda event: Cancel())
-        runtime.hooks.on(SESSION_BEFORE_FORK, lambda event: Cancel())
+        runtime.hooks.on(SESSION_BEFORE_FORK, lambda event: ForkDecision(cancel=True))
     return await run_rpc(runtime)
 
 

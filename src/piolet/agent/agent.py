@@ -180,15 +180,16 @@ class Agent:
         """Empty all queues and hand back what was in them."""
         cleared = ClearedQueues(self.steering.clear(), self.follow_ups.clear(), self.take_next_turn())
         if cleared.steering or cleared.follow_up:
-            await self._emit_queues()
+            await self.announce_queues()
         return cleared
 
     async def _put(self, queue: MessageQueue, message: str | BaseMessage) -> None:
         for one in as_messages(message):
             queue.put(one)
-        await self._emit_queues()
+        await self.announce_queues()
 
-    async def _emit_queues(self) -> None:
+    async def announce_queues(self) -> None:
+        """Tell what is in the queues, after somebody has put something into one by himself."""
         await self._tell(QueueUpdate(self.steering.snapshot(), self.follow_ups.snapshot()))
 
     # ---- the run
@@ -233,7 +234,7 @@ class Agent:
             case MessageStart(message=message) if self.steering.delivered(message) or self.follow_ups.delivered(
                 message
             ):
-                await self._emit_queues()
+                await self.announce_queues()
             case MessageEnd(message=message):
                 self._messages.append(message)
             case _:

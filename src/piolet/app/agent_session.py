@@ -12,13 +12,14 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from piolet.agent.queues import QueueMode
+from piolet.agent.tools import AgentTool
 from piolet.app.commands import Commands
-from piolet.app.hook_points import INPUT, Behavior, InputEvent, Source
+from piolet.app.hook_points import INPUT, USER_BASH, Behavior, InputEvent, Source, UserBash, UserBashResult
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.secrets import Secrets
 from piolet.app.services import Services
 from piolet.app.settings import Settings
-from piolet.app.user_shell import UserShell
+from piolet.app.user_shell import UserShell, executed
 from piolet.base.ids import now_ms
 from piolet.harness.drive import RunResult
 from piolet.harness.errors import Cancelled, HarnessError, UnknownTarget
@@ -52,10 +53,17 @@ BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'foll
 class AgentSession:
     """See the module. Made by a `Runtime`; hold it for one call only, since the runtime may replace it."""
 
-    def __init__(self, services: Services, harness: AgentHarness, scope: Sequence[ScopedModel] = ()) -> None:
+    def __init__(
+        self,
+        services: Services,
+        harness: AgentHarness,
+        scope: Sequence[ScopedModel] = (),
+        built_in_tools: Sequence[AgentTool] = (),
+    ) -> None:
         self.services = services
         self.harness = harness
         self.scope = scope
+        self.built_in_tools = built_in_tools
         self.commands = Commands(lambda: self.services.resources)
         self._shell = UserShell(lambda: self.services)
         self._starting: asyncio.Future[None] | None = None
@@ -118,15 +126,17 @@ class AgentSession:
         behavior: Behavior | None = None,
         source: Source = "interactive",
         on_accepted: Callable[[Disposition], Awaitable[None]] | None = None,
+        expand: bool = True,
     ) -> RunResult | None:
         """Send a prompt as typed. Return what the run gave, or None if none was started for it.
 
         A command of an extension runs at once. While a run is under way `behavior` says how to queue the prompt; one
         that comes during a compaction is sent after it. `on_accepted` is awaited once, before the first event of the
-        run. Raises `PromptRejected`.
+        run. `expand` False: it is the text that it is, no command, skill or template. Raises `PromptRejected`.
         """
         prompt = UserPrompt(prompt) if isinstance(prompt, str) else prompt
-        ready = None if await self._run_command(prompt.text) else await self._prepare(prompt, source, behavior)
+        is_command = expand and await self._run_command(prompt.text)
+        ready = None if is_command else await self._prepare(prompt, source, behavior, expand=expand)
         if ready is None:
             await _tell(on_accepted, "handled")
             return None
@@ -136,8 +146,6 @@ class AgentSession:
             await self._enqueue(ready, behavior or "follow_up")
             await _tell(on_accepted, "queued")
             return None
-        self.check_idle("send a prompt")
-        self._check_model()
         return await self._run(_message(ready), on_accepted)
 
     async def queue(self, prompt: UserPrompt, behavior: Behavior, source: Source = "interactive") -> Disposition:
@@ -187,6 +195,8 @@ class AgentSession:
             [text_of(getattr(message, "content", "")) for message in messages]
             for messages in (cleared.steering, cleared.follow_up)
         )
+        for message in cleared.next_turn:  # not queued for a run: it goes with the next prompt, whoever writes it
+            self.harness.next_turn(message)
         return steering, follow_up
 
     def set_queue_mode(self, queue: Literal["steering", "follow_up"], mode: QueueMode) -> None:
@@ -210,10 +220,13 @@ class AgentSession:
         if found is None:
             return False
         extension, rest = found
-        await self.harness.hooks.tell(f"command:{extension.command.name}", lambda _: extension.run(rest), text, None)
+        name = f"command:{extension.command.name}"
+        await self.harness.hooks.tell(name, lambda _: extension.run(rest), text, None, extension.owner)
         return True
 
-    async def _prepare(self, prompt: UserPrompt, source: Source, behavior: Behavior | None) -> UserPrompt | None:
+    async def _prepare(
+        self, prompt: UserPrompt, source: Source, behavior: Behavior | None, *, expand: bool = True
+    ) -> UserPrompt | None:
         """Ask the input handlers, then expand skills and templates; None if a handler took the prompt."""
         hooks = self.harness.hooks
         if hooks.wanted(INPUT):
@@ -222,7 +235,7 @@ class AgentSession:
             if event.handled:
                 return None
             prompt = UserPrompt(event.text, event.images)
-        if not prompt.text.startswith("/"):
+        if not expand or not prompt.text.startswith("/"):
             return prompt
         try:
             return UserPrompt(self.services.resources.expand(prompt.text), prompt.images)
@@ -233,10 +246,10 @@ class AgentSession:
         message = _message(prompt)
         await (self.harness.steer(message) if behavior == "steer" else self.harness.follow_up(message))
 
-    async def _run(
-        self, message: BaseMessage, on_accepted: Callable[[Disposition], Awaitable[None]] | None
-    ) -> RunResult:
-        """Start a run and tell that the prompt was accepted; nothing else can start in between."""
+    def begin_run(self, message: BaseMessage) -> asyncio.Task[RunResult]:
+        """Start a run with `message`; from now on the session is streaming. Raises `PromptRejected`."""
+        self.check_idle("send a prompt")
+        self._check_model()
         starting = self._starting = asyncio.get_running_loop().create_future()
 
         def begun() -> None:
@@ -255,6 +268,13 @@ class AgentSession:
 
         run = asyncio.create_task(work())
         run.add_done_callback(ended)
+        return run
+
+    async def _run(
+        self, message: BaseMessage, on_accepted: Callable[[Disposition], Awaitable[None]] | None
+    ) -> RunResult:
+        """Start a run and tell that the prompt was accepted; nothing else can start in between."""
+        run = self.begin_run(message)
         try:
             await _tell(on_accepted, "started")
             return await run
@@ -335,9 +355,20 @@ class AgentSession:
     ) -> BashExecutionMessage:
         """Run a command of the user (``!``) in the environment, beside any run, and put it into the session.
 
-        `exclude` keeps it from the model (``!!``). Raises `PromptRejected` if it cannot be started or one is running.
+        `exclude` keeps it from the model (``!!``). Extensions may run it elsewhere, or themselves. Raises
+        `PromptRejected` if it cannot be started or one is running.
         """
-        done = await self._shell.run(command, exclude=exclude, on_output=on_output)
+        event = UserBash(command, exclude, self.harness.environment.cwd)
+        event = await self.harness.hooks.run(USER_BASH, event)
+        if event.failure is not None:
+            raise PromptRejected(f"The command was not run, since an extension failed: {event.failure}")
+        answer = event.answer or UserBashResult()
+        if answer.result is not None:
+            if on_output is not None and answer.result.output:
+                await on_output(answer.result.output)
+            done = executed(command, answer.result, exclude=exclude)
+        else:
+            done = await self._shell.run(command, answer.environment, exclude=exclude, on_output=on_output)
         await self.harness.append(done, when="idle")
         return done
 

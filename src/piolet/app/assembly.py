@@ -8,7 +8,10 @@ from fnmatch import fnmatchcase
 from msgspec.structs import replace
 
 from piolet.agent.queues import QueueMode
+from piolet.agent.tools import AgentTool
 from piolet.app.agent_session import NO_MODEL, AgentSession
+from piolet.app.extensions.runner import ExtensionRunner
+from piolet.app.extensions.tools import is_allowed, overlaid
 from piolet.app.model_choice import choose_scope, choose_start
 from piolet.app.options import ToolSelection
 from piolet.app.services import Services
@@ -26,7 +29,7 @@ from piolet.llm.model import Model, StreamOptions
 IMAGE_BLOCKED = TextContent("Image reading is disabled.")
 
 
-def assemble(services: Services, session: Session, hooks: Hooks) -> AgentSession:
+def assemble(services: Services, session: Session, hooks: Hooks, extensions: ExtensionRunner) -> AgentSession:
     """Return an `AgentSession` over `session`. Raises `NoSuchModel`, `SettingsError`."""
     settings = services.settings
     context = session.build_context()
@@ -36,14 +39,17 @@ def assemble(services: Services, session: Session, hooks: Hooks) -> AgentSession
     model = start.model
     if services.options.api_key and model is not None:
         services.models.set_runtime_key(model.provider, services.options.api_key)
-    tools = built_in_tools(services.environment, _tool_options(services, session, lambda: harness))
+    built_in = list(built_in_tools(services.environment, _tool_options(services, session, lambda: harness)).values())
+    tools = existing_tools(built_in, extensions, services.options.tools)
     harness = AgentHarness(
         models=services.models,
         model=model or NO_MODEL,
         environment=services.environment,
         session=session,
-        tools=list(tools.values()),
-        active_tools=active_tools(list(tools), services.options.tools, settings.default_tools),
+        tools=tools,
+        active_tools=active_tools(
+            [tool.name for tool in tools], services.options.tools, settings.default_tools, extensions.default_active()
+        ),
         prompt=services.prompt_parts(),
         thinking_level=start.thinking,
         retry=_retry_policy(services),
@@ -58,12 +64,19 @@ def assemble(services: Services, session: Session, hooks: Hooks) -> AgentSession
         session.append_model_change(model.provider, model.id)
     if not context.messages or harness.thinking_level != context.thinking_level:
         session.append_thinking_level_change(harness.thinking_level)
-    return AgentSession(services, harness, start.scope)
+    return AgentSession(services, harness, start.scope, built_in)
 
 
-def reassemble(agent_session: AgentSession, services: Services) -> None:
-    """Let an open session go on with other services of its folder: model, active tools and queues stay."""
+def reassemble(agent_session: AgentSession, services: Services, extensions: ExtensionRunner) -> None:
+    """Let an open session go on with other services of its folder: model, active tools and queues stay.
+
+    Tools that did not exist before are active as their extensions want it.
+    """
     harness = agent_session.harness
+    known = {tool.name for tool in harness.tools}
+    added = [name for name in extensions.default_active() if name not in known]
+    tools = existing_tools(agent_session.built_in_tools, extensions, services.options.tools)
+    harness.set_tools(tools, [*harness.active_tools, *added])
     harness.prompt_parts = services.prompt_parts()
     harness.options = _stream_options(services, harness.session)
     harness.retry = replace(_retry_policy(services), enabled=harness.retry.enabled)
@@ -74,16 +87,30 @@ def reassemble(agent_session: AgentSession, services: Services) -> None:
     agent_session.scope = scope.models
 
 
-def active_tools(available: Sequence[str], selection: ToolSelection, defaults: Sequence[str]) -> list[str]:
-    """Return the names of the tools to offer at the start (the command line specification, sections 2 and 7)."""
+def existing_tools(
+    built_in: Sequence[AgentTool], extensions: ExtensionRunner, selection: ToolSelection
+) -> list[AgentTool]:
+    """Return the tools that there are: those built in and of extensions, without those that the user ruled out."""
+    tools = overlaid(built_in, extensions.agent_tools())
+    return [tool for tool in tools if is_allowed(tool.name, selection)]
+
+
+def active_tools(
+    available: Sequence[str], selection: ToolSelection, defaults: Sequence[str], added: Sequence[str] = ()
+) -> list[str]:
+    """Return the names of the tools to offer at the start (the command line specification, sections 2 and 7).
+
+    `added`: those of extensions, which are on like the `defaults`.
+    """
+    defaults = [*(defaults if selection.builtin else ()), *added]
     if selection.none:
         names: list[str] = []
     elif selection.only is None:
-        names = [name for name in available if name in defaults] if selection.builtin else []
+        names = [name for name in available if name in defaults]
     elif selection.only and all(item[0] in "+-" for item in selection.only):
         removed = {item[1:] for item in selection.only if item[0] == "-"}
-        added = [item[1:] for item in selection.only if item[0] == "+"]
-        names = [name for name in [*defaults, *added] if name not in removed]
+        wanted = [item[1:] for item in selection.only if item[0] == "+"]
+        names = [name for name in [*defaults, *wanted] if name not in removed]
     else:
         names = [name for pattern in selection.only for name in available if fnmatchcase(name, pattern)]
     return [

@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from piolet.app.packages.manifest import Kind
 from piolet.app.resources.loader import Resources
 from piolet.harness.prompt.skills import COMMAND_PREFIX
+
+if TYPE_CHECKING:
+    from piolet.app.extensions.definitions import Completer
 
 
 class SourceInfo(Struct, frozen=True):
@@ -39,10 +42,13 @@ class Command(Struct, frozen=True):
 
 
 class ExtensionCommand(Struct, frozen=True, eq=False):
-    """A command that runs code: `run` gets the text behind its name."""
+    """A command that runs code: `run` gets the text behind its name; `owner` is named when it fails. `complete`
+    proposes arguments that begin with a text."""
 
     command: Command
     run: Callable[[str], Awaitable[None]]
+    owner: object = None
+    complete: Completer | None = None
 
 
 class Commands:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
 
 from piolet.llm.messages import ThinkingLevel
 from piolet.llm.model import CacheRetention
+
+if TYPE_CHECKING:
+    from piolet.app.extensions.definitions import ExtensionFactory
+    from piolet.app.extensions.flags import GivenFlag
 
 
 class NewSession(Struct, frozen=True):
@@ -74,6 +78,8 @@ class RuntimeOptions(Struct, frozen=True):
     credentials and sessions, by default ``~/.pi/agent``. `home`: the user's home folder. `mode`: who draws.
     `session_dir`: where sessions are kept, before what the settings say. `model`: a pattern as for ``--model``.
     `trust`: the answer about the project's files; None: the stored answer, else asking.
+    `extension_factories`: extensions of the embedder, loaded behind all others. `flags`: options that may belong to
+    extensions.
     """
 
     cwd: Path = field(default_factory=Path.cwd)
@@ -95,6 +101,8 @@ class RuntimeOptions(Struct, frozen=True):
     skills: ResourceSelection = field(default_factory=ResourceSelection)
     prompt_templates: ResourceSelection = field(default_factory=ResourceSelection)
     themes: ResourceSelection = field(default_factory=ResourceSelection)
+    extension_factories: Sequence[ExtensionFactory] = ()
+    flags: Mapping[str, GivenFlag] = field(default_factory=dict)
     context_files: bool = True
     cache_retention: CacheRetention | None = None
     trust: bool | None = None

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from piolet.app.agent_session import AgentSession
 from piolet.app.assembly import assemble, reassemble
+from piolet.app.extensions.flags import FlagValues, read_flags
+from piolet.app.extensions.host import ExtensionHost
+from piolet.app.extensions.runner import ExtensionRunner
 from piolet.app.extensions.ui import UI, NullUI
-from piolet.app.hook_points import SESSION_BEFORE_FORK, SESSION_BEFORE_SWITCH, BeforeFork, BeforeSwitch
+from piolet.app.hook_points import (
+    RESOURCES_DISCOVER,
+    SESSION_BEFORE_FORK,
+    SESSION_BEFORE_SWITCH,
+    SESSION_SHUTDOWN,
+    SESSION_START,
+    BeforeFork,
+    BeforeSwitch,
+    ResourcesDiscover,
+    SessionShutdown,
+    SessionStart,
+)
 from piolet.app.opening import open_file, open_session, session_notices
 from piolet.app.options import ForkSession, RuntimeOptions
-from piolet.app.services import Services, early_place, load_services, project_trust
+from piolet.app.services import Services, early_place, load_services, project_trust, with_resources
 from piolet.app.trust import Ask
 from piolet.base.paths import resolve_path
 from piolet.harness.events import HarnessEvent
 from piolet.harness.hooks import HookFailure, Hooks
-from piolet.harness.session.copying import clone, fork, import_jsonl
+from piolet.harness.session.copying import branched_session, clone, fork, import_jsonl
 from piolet.harness.session.session import Session
 
 Listener: TypeAlias = Callable[[HarnessEvent], Awaitable[None] | None]
@@ -40,7 +54,12 @@ class Runtime:
         #: Told that an extension wants the program to end; a mode sets it, and ends when nothing is under way.
         self.on_shutdown: Callable[[], None] | None = None
         self.shutdown_requested = False
+        #: What the command line said of the flags of extensions.
+        self.flags = FlagValues()
         self._replacing = asyncio.Lock()
+        self._host = ExtensionHost(self)
+        self._extensions: ExtensionRunner | None = None
+        self._started = False
         self._trust = project_trust(options)
         self._ask = ask
         self._listeners: list[Listener] = []
@@ -52,7 +71,8 @@ class Runtime:
         """Open the session that `options` choose, with the services of its folder.
 
         `ask` puts the question whether the project's files may be loaded; without it an open question means no.
-        Raises `SessionError`, `NoSuchModel`, `SettingsError`, `TrustError`.
+        The extensions are told of the session by `start`. Raises `SessionError`, `NoSuchModel`, `SettingsError`,
+        `TrustError`, `FlagError`.
         """
         runtime = cls(options, ask)
         session = open_session(early_place(options), options.session)
@@ -60,13 +80,30 @@ class Runtime:
             services = await runtime._load(session)
             if options.session_name:
                 session.append_session_info(options.session_name)
+            await runtime._load_extensions(services)
+            runtime.flags = read_flags(runtime.extensions.flags, options.flags)
+            runtime._host.flags.update(runtime.flags.values)
             runtime._bind(services, session)
         except BaseException:
+            await runtime._close_extensions()
             session.close()
             if isinstance(options.session, ForkSession):
                 _remove_copy(session)
             raise
         return runtime
+
+    @classmethod
+    @asynccontextmanager
+    async def without_session(cls, options: RuntimeOptions) -> AsyncIterator[Runtime]:
+        """Load services and extensions only, to look at what they bring. Raises `SettingsError`, `TrustError`."""
+        runtime = cls(options)
+        try:
+            runtime._services = await runtime._load_services(options.cwd)
+            await runtime._load_extensions(runtime.services)
+            yield runtime
+        finally:
+            await runtime._close_extensions()
+            await runtime.dispose()
 
     @property
     def session(self) -> AgentSession:
@@ -78,9 +115,31 @@ class Runtime:
         assert self._services is not None, "a runtime has services between create and dispose"
         return self._services
 
+    @property
+    def extensions(self) -> ExtensionRunner:
+        """The extensions of the session."""
+        assert self._extensions is not None, "a runtime has extensions between create and dispose"
+        return self._extensions
+
     def bind(self, ui: UI) -> None:
         """Let extensions show and ask things through `ui`, the mode's own."""
         self.ui = ui
+
+    async def start(self) -> None:
+        """Tell the extensions that the session is open. Called once, when `on_failure` is set and the UI is bound."""
+        if not self._started:
+            self._started = True
+            await self._announce("startup")
+
+    async def wait_idle(self) -> None:
+        """Return when nothing is under way, and nothing that extensions have sent is. Raises `HarnessBusy` inside."""
+        while True:
+            session = self.session
+            await session.harness.wait_idle()
+            if session.is_streaming:
+                await asyncio.sleep(0)  # a run begins in the next moment
+            elif not await self.extensions.outbox.wait() and session is self.session:
+                return
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with the events of whatever session is open; return a function that ends it."""
@@ -89,8 +148,12 @@ class Runtime:
 
     # ---- replacing the session
 
-    async def new_session(self, parent_session: str | None = None) -> bool:
-        """Open a new session in this folder; False if a handler refused."""
+    async def new_session(
+        self,
+        parent_session: str | None = None,
+        setup: Callable[[Session], Awaitable[object] | object] | None = None,
+    ) -> bool:
+        """Open a new session in this folder; False if a handler refused. `setup` may write into it first."""
         place = self.services.sessions
         in_memory = self.session.session.path is None
         return await self._switch(
@@ -100,6 +163,7 @@ class Runtime:
                 if in_memory
                 else Session.create(place.cwd, place.folder, parent_session=parent_session)
             ),
+            setup,
         )
 
     async def switch_session(self, path: str, *, cwd_override: str | None = None) -> bool:
@@ -120,50 +184,76 @@ class Runtime:
             BeforeSwitch("resume", source), lambda: open_file(import_jsonl(source, place.folder), place.cwd)
         )
 
-    async def fork(self, entry_id: str) -> str | None:
-        """Open a copy of the branch up to before a user message, and return its text; None if a handler refused.
+    async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> str | None:
+        """Open a copy of the branch up to an entry; None if a handler refused.
 
-        Raises `SessionError` if the entry is no user message or nothing is saved yet.
+        "before": up to before a user message, whose text is returned. Raises `SessionError` if the entry is no user
+        message or nothing is saved yet.
         """
-        if await self._fork_refused(BeforeFork(entry_id)):
+        event = await self.hooks.run(SESSION_BEFORE_FORK, BeforeFork(entry_id, position))
+        if event.cancelled:
             return None
-        forked, text = fork(self.session.session, entry_id)
-        await self._replace(forked)
+        session, text = self.session.session, ""
+        if position == "before":
+            forked, text = fork(session, entry_id)
+            if event.skip_conversation_restore:
+                forked = clone(session)
+        else:
+            forked = branched_session(session, entry_id)
+        await self._replace(forked, "fork")
         return text
 
     async def clone(self) -> bool:
         """Open a copy of the active branch; False if a handler refused. Raises `SessionError`."""
         leaf = self.session.session.leaf_id
-        if leaf is not None and await self._fork_refused(BeforeFork(leaf, "at")):
-            return False
-        await self._replace(clone(self.session.session))
+        if leaf is not None:
+            event = await self.hooks.run(SESSION_BEFORE_FORK, BeforeFork(leaf, "at"))
+            if event.cancelled:
+                return False
+        await self._replace(clone(self.session.session), "fork")
         return True
 
     async def reload(self) -> None:
-        """Read settings, resources and models again; the session stays, with its model, tools and queues.
+        """Load extensions, settings, resources and models anew; the session stays, with its model, tools and queues.
 
-        Raises `PromptRejected` while something is under way, `SettingsError`, `TrustError`.
+        Raises `PromptRejected` while something is under way; `SettingsError`, `TrustError`: then only the extensions
+        are loaded anew.
         """
-        self.session.check_idle("reload")
-        services = await load_services(
-            self.options, self.services.cwd, self._trust, ask=self._ask, previous=self._services
-        )
-        reassemble(self.session, services)
-        self._services = services
+        async with self._replacing:
+            self.session.check_idle("reload")
+            await self._end_extensions("reload")
+            self._host.forget()
+            try:
+                self._services = await self._load_services(self.services.cwd)
+            finally:
+                await self._load_extensions(self.services)
+                reassemble(self.session, self.services, self.extensions)
+                self.extensions.bind(self.session)
+                await self._announce("reload")
 
     def _absolute(self, path: str) -> str:
         return resolve_path(path, str(self.services.cwd), home=str(self.options.home))
 
-    async def _switch(self, event: BeforeSwitch, make: Callable[[], Session]) -> bool:
+    async def _switch(
+        self,
+        event: BeforeSwitch,
+        make: Callable[[], Session],
+        setup: Callable[[Session], Awaitable[object] | object] | None = None,
+    ) -> bool:
         if (await self.hooks.run(SESSION_BEFORE_SWITCH, event)).cancelled:
             return False
-        await self._replace(make())
+        session = make()
+        try:
+            written = setup(session) if setup else None
+            if isinstance(written, Awaitable):
+                await written
+        except BaseException:
+            session.close()
+            raise
+        await self._replace(session, event.reason)
         return True
 
-    async def _fork_refused(self, event: BeforeFork) -> bool:
-        return (await self.hooks.run(SESSION_BEFORE_FORK, event)).cancelled
-
-    async def _replace(self, session: Session) -> None:
+    async def _replace(self, session: Session, reason: Literal["new", "resume", "fork"]) -> None:
         """Go on with another session: get its services first, so that a failure leaves the old one open."""
         async with self._replacing:
             try:
@@ -171,25 +261,74 @@ class Runtime:
             except BaseException:
                 session.close()
                 raise
-            old = self.services
+            old, previous = self.services, self.session.session.path
+            await self._end_extensions(reason, session.path)
             await self.session.dispose()
+            await self._load_extensions(services)
             self._bind(services, session)
             if old.environment is not services.environment:
                 await old.environment.close()
+            await self._announce(reason, previous)
 
     async def _load(self, session: Session) -> Services:
         """Return the services for the folder of `session`: those in use, unless it is another one."""
         cwd = Path(session.cwd)
         if self._services is not None and self._services.cwd == cwd:
             return self._services
-        return await load_services(self.options, cwd, self._trust, ask=self._ask, previous=self._services)
+        return await self._load_services(cwd)
+
+    async def _load_services(self, cwd: Path) -> Services:
+        return await load_services(
+            self.options,
+            cwd,
+            self._trust,
+            ask=self._ask,
+            previous=self._services,
+            hooks=self.hooks,
+            asking=self._host.asking,
+        )
 
     def _bind(self, services: Services, session: Session) -> None:
         self._services = services
         for notice in session_notices(session):
             services.tell_once(notice)
-        self._session = assemble(services, session, self.hooks)
+        self._session = assemble(services, session, self.hooks, self.extensions)
         self._session.harness.subscribe(self._tell)
+        self.extensions.bind(self._session)
+
+    # ---- extensions
+
+    async def _load_extensions(self, services: Services) -> None:
+        self._extensions = await self._host.load(services)
+        self._extensions.apply_providers(services.models)
+
+    async def _announce(
+        self, reason: Literal["startup", "reload", "new", "resume", "fork"], previous: str | None = None
+    ) -> None:
+        """Report what is wrong with the extensions, tell them of the session, and ask where else resources are."""
+        failures, self.extensions.failures = self.extensions.failures, []
+        for failure in failures:
+            self.hooks.report(failure)
+        await self.hooks.run(SESSION_START, SessionStart(reason, previous))
+        if not self.hooks.wanted(RESOURCES_DISCOVER):
+            return
+        services = self.services
+        event = ResourcesDiscover(services.environment.cwd, "reload" if reason == "reload" else "startup")
+        found = (await self.hooks.run(RESOURCES_DISCOVER, event)).found
+        self._services = services = with_resources(services, found)
+        self.session.services = services
+        self.session.harness.prompt_parts = services.prompt_parts()
+
+    async def _end_extensions(
+        self, reason: Literal["quit", "reload", "new", "resume", "fork"], target: str | None = None
+    ) -> None:
+        if self._started:
+            await self.hooks.run(SESSION_SHUTDOWN, SessionShutdown(reason, target))
+        await self._close_extensions()
+
+    async def _close_extensions(self) -> None:
+        if self._extensions is not None:
+            await self._extensions.close()
 
     # ---- ending
 
@@ -204,8 +343,9 @@ class Runtime:
         self.session.request_abort()
 
     async def dispose(self) -> None:
-        """Stop what is under way, close the session and the connections."""
+        """Tell the extensions, stop what is under way, close the session and the connections."""
         if self._session is not None:
+            await self._end_extensions("quit")
             await self._session.dispose()
             self._session = None
         if self._services is not None:
@@ -247,7 +387,9 @@ async def create_runtime(
         options = replace(options, cwd=Path(resolve_path(os.fspath(cwd), str(options.cwd))))
     if model is not None:
         options = replace(options, model=model)
-    return await Runtime.create(options, ask=ask)
+    runtime = await Runtime.create(options, ask=ask)
+    await runtime.start()
+    return runtime
 
 
 def _remove_copy(session: Session) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from piolet.app.documentation import documentation_folder
+from piolet.app.hook_points import ResourcePaths
 from piolet.app.local_models import add_local_server
-from piolet.app.options import RuntimeOptions
+from piolet.app.options import ResourceSelection, RuntimeOptions
 from piolet.app.resources.loader import Resources, load_resources
 from piolet.app.resources.system_files import SystemTexts, system_texts
 from piolet.app.settings import Settings
@@ -19,14 +22,13 @@ from piolet.app.settings_files import SettingsFiles
 from piolet.app.trust import Ask, ProjectTrust, TrustOption, untrusted_notice
 from piolet.harness.environments.base import Environment
 from piolet.harness.environments.local import LocalEnvironment
+from piolet.harness.hooks import Hooks
 from piolet.harness.prompt.context_files import ContextFileFinder
 from piolet.harness.prompt.parts import PromptParts
 from piolet.harness.session.places import SessionPlace
 from piolet.llm.models import Models
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from piolet.app.keybindings import Keybindings
 
 
@@ -87,11 +89,14 @@ async def load_services(
     *,
     ask: Ask | None = None,
     previous: Services | None = None,
+    hooks: Hooks | None = None,
+    asking: Callable[[Path, Settings, Environment], AbstractAsyncContextManager[None]] | None = None,
 ) -> Services:
     """Read everything that sessions in `cwd` need; nothing of the project before the decision about it.
 
-    Without `ask` an open question means no, and a notice says so. `previous`: whose parts go on living. Raises
-    `TrustError`, `SettingsError`.
+    Without `ask` an open question means no, and a notice says so. `hooks` are asked first; if so, `asking` is entered
+    around that, with the settings without the project's. `previous`: whose parts go on living. Raises `TrustError`,
+    `SettingsError`.
     """
     notices: list[str] = []
 
@@ -101,7 +106,11 @@ async def load_services(
 
     kept = previous if previous is not None and previous.cwd == cwd else None
     files = kept.files if kept else SettingsFiles(options.agent_dir, cwd, project_trusted=False)
-    trusted = await trust.decide(cwd, default=files.settings.default_project_trust, ask=ask or ask_nobody)
+    environment = kept.environment if kept else LocalEnvironment(str(cwd))
+    async with asking(cwd, files.settings, environment) if asking and trust.asks_hooks(cwd) else nullcontext():
+        trusted = await trust.decide(
+            cwd, default=files.settings.default_project_trust, hooks=hooks, ask=ask or ask_nobody
+        )
     if kept or trusted:
         files.project_trusted = trusted
         files.reload()
@@ -122,8 +131,25 @@ async def load_services(
         prompt=options.system_prompt,
         append=options.append_system_prompt,
     )
-    environment = kept.environment if kept else LocalEnvironment(str(cwd))
     return Services(options, cwd, trusted, files, models, environment, resources, texts, notices)
+
+
+def with_resources(services: Services, paths: ResourcePaths) -> Services:
+    """Return `services` with the resources that extensions know of, behind all others."""
+    options = services.options
+
+    def more(selection: ResourceSelection, added: Sequence[str]) -> ResourceSelection:
+        return replace(selection, paths=[*selection.paths, *added])
+
+    options = replace(
+        options,
+        cwd=services.cwd,
+        skills=more(options.skills, paths.skill_paths),
+        prompt_templates=more(options.prompt_templates, paths.prompt_paths),
+        themes=more(options.themes, paths.theme_paths),
+    )
+    resources = load_resources(options, services.settings, trusted=services.trusted, home=options.home)
+    return replace(services, resources=resources)
 
 
 def open_models(options: RuntimeOptions, settings: Settings) -> Models:

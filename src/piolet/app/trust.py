@@ -138,6 +138,10 @@ class ProjectTrust:
             self._decided[folder] = await self._decide(folder, default, hooks, ask)
         return self._decided[folder]
 
+    def asks_hooks(self, cwd: Path) -> bool:
+        """Return whether `decide` would ask the hooks about `cwd`."""
+        return self._flag is None and str(_real(cwd)) not in self._decided and needs_trust(_real(cwd), self._home)
+
     def already_trusted(self, cwd: Path) -> bool:
         """Return whether a flag or a saved decision says yes, without asking anybody. Raises `TrustError`."""
         return self._flag if self._flag is not None else self.store.nearest(_real(cwd)) is True

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from piolet.app.hook_points import BashResult
 from piolet.app.prompt import PromptRejected
 from piolet.app.services import Services
 from piolet.base.abort import AbortController
 from piolet.base.ids import now_ms
+from piolet.harness.environments.base import Environment
 from piolet.harness.messages import BashExecutionMessage
 from piolet.harness.tools.errors import ToolError
 from piolet.harness.tools.shell_command import run_shell_command
@@ -27,9 +29,15 @@ class UserShell:
         self._controller: AbortController | None = None
 
     async def run(
-        self, command: str, *, exclude: bool, on_output: Callable[[str], Awaitable[None]] | None
+        self,
+        command: str,
+        environment: Environment | None,
+        *,
+        exclude: bool,
+        on_output: Callable[[str], Awaitable[None]] | None,
     ) -> BashExecutionMessage:
-        """Run `command`; `on_output` is told what is new in its output. Raises `PromptRejected`."""
+        """Run `command`, in the session's environment unless another is given; `on_output` is told what is new in its
+        output. Raises `PromptRejected`."""
         if self._controller is not None:
             raise PromptRejected("A command is already running; wait for its end or abort it")
         self._controller = controller = AbortController()
@@ -38,7 +46,7 @@ class UserShell:
         teller = _Teller(on_output) if on_output is not None else None
         try:
             outcome = await run_shell_command(
-                services.environment,
+                environment or services.environment,
                 f"{prefix}\n{command}" if prefix else command,
                 shell_path=services.settings.shell_path,
                 signal=controller.signal,
@@ -66,6 +74,20 @@ class UserShell:
         """Kill the command that is running, if any."""
         if self._controller is not None:
             self._controller.abort()
+
+
+def executed(command: str, result: BashResult, *, exclude: bool) -> BashExecutionMessage:
+    """Return the message of a command that somebody else ran."""
+    return BashExecutionMessage(
+        command=command,
+        output=result.output,
+        cancelled=result.cancelled,
+        truncated=result.truncated,
+        timestamp=now_ms(),
+        exit_code=result.exit_code,
+        full_output_path=result.full_output_path,
+        exclude_from_context=True if exclude else None,
+    )
 
 
 class _Teller:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from piolet.app.extensions.flags import GivenFlag
 from piolet.cli.suggestions import did_you_mean
 
 Kind: TypeAlias = Literal["flag", "value", "list", "items", "maybe", "print"]
@@ -82,7 +83,7 @@ OPTION_NAMES = tuple(_BY_NAME)
 
 
 class Arguments(Struct):
-    """A parsed command line. `unknown_flags` (name to value, True if bare) may belong to extensions."""
+    """A parsed command line. `unknown_flags`, by name, may belong to extensions."""
 
     provider: str | None = None
     model: str | None = None
@@ -128,7 +129,7 @@ class Arguments(Struct):
     version: bool = False
     messages: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
-    unknown_flags: dict[str, str | bool] = field(default_factory=dict)
+    unknown_flags: dict[str, GivenFlag] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -194,12 +195,9 @@ def _positional(parsed: Arguments, word: str) -> None:
 
 def _unknown(parsed: Arguments, word: str, rest: list[str]) -> None:
     name, equals, value = word[2:].partition("=")
-    if equals:
-        parsed.unknown_flags[name] = value
-    elif rest and not rest[0].startswith(("-", "@")):
-        parsed.unknown_flags[name] = rest.pop(0)
-    else:
-        parsed.unknown_flags[name] = True
+    follows = not equals and rest and not rest[0].startswith(("-", "@"))
+    given = value if equals else rest.pop(0) if follows else None
+    parsed.unknown_flags[name] = GivenFlag(given, bool(equals), len(parsed.messages))
 
 
 def _judge(parsed: Arguments) -> None:
@@ -237,35 +235,3 @@ def _conflicts(errors: list[str], name: str, value: object, parsed: Arguments, o
     for option in OPTIONS:
         if value is not None and option.attribute in others and getattr(parsed, option.attribute):
             errors.append(f"{name} cannot be combined with {option.names[-1]}")
-
-
-def help_text(flags: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the text of ``--help``; `flags` are those of extensions: name and description."""
-    rows = [
-        (", ".join(option.names) + (f" {option.metavar}" if option.metavar else ""), option.help) for option in OPTIONS
-    ]
-    width = max(len(left) for left, _ in rows)
-    lines = [f"  {left.ljust(width)}  {right}" for left, right in rows]
-    if flags:
-        lines += ["", "Options of extensions:", *(f"  {f'--{name}'.ljust(width)}  {text}" for name, text in flags)]
-    return "\n".join([_USAGE, "", "Options:", *lines, "", _COMMANDS])
-
-
-_USAGE = """\
-Usage: piolet [options] [--] [@files...] [messages...]
-
-A coding agent for the terminal. Without options it opens the interactive mode in this folder."""
-
-_COMMANDS = """\
-Commands:
-  piolet sessions ...                  list, search, show, export, repair sessions
-  piolet auth ...                      log in and out, see where credentials come from
-  piolet usage                         tokens and cost by day, project and model
-  piolet completion bash|zsh|fish      a script for the shell that completes options and commands
-
-Examples:
-  piolet "What does this project do?"
-  piolet -p "Fix the failing test" @tests/test_app.py
-  git diff | piolet -p "Review this change"
-  piolet -c -p "Go on"
-  piolet -p --model demo/scripted "Look around"      (needs no model at all)"""

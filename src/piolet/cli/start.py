@@ -41,6 +41,7 @@ class StartError(Exception):
 
 def start(arguments: Arguments) -> int:
     """Run the mode that `arguments` ask for; return the exit code."""
+    from piolet.app.extensions.flags import FlagError
     from piolet.app.model_choice import NoSuchModel
     from piolet.app.settings import SettingsError
     from piolet.app.trust import TrustError
@@ -53,17 +54,17 @@ def start(arguments: Arguments) -> int:
     except Refused:
         print("Aborted.")
         return 0
+    except FlagError as error:
+        from piolet.cli.suggestions import unknown_options
+
+        complain(unknown_options(error.unknown) if error.unknown else str(error))
+        return 1
     except (StartError, NoSuchModel, InputError, SessionError, SettingsError, TrustError) as error:
         complain(str(error))
         return 1
 
 
 def _start(arguments: Arguments) -> int:
-    if arguments.help:
-        from piolet.cli.args import help_text
-
-        print(help_text())
-        return 0
     mode = chosen_mode(arguments)
     _check(arguments, mode)
     from piolet.app.options import agent_dir
@@ -71,6 +72,10 @@ def _start(arguments: Arguments) -> int:
     from piolet.cli.session_choice import choose_session
 
     options = runtime_options(arguments, mode, Path.cwd(), agent_dir(os.environ))
+    if arguments.help:
+        from piolet.cli.help import show_help
+
+        return show_help(options)
     if arguments.list_models is not None:
         from piolet.cli.list_models import list_models
 
@@ -89,10 +94,6 @@ def _start(arguments: Arguments) -> int:
 
 
 def _check(arguments: Arguments, mode: Mode) -> None:
-    if arguments.unknown_flags:
-        from piolet.cli.suggestions import unknown_options
-
-        raise StartError(unknown_options(list(arguments.unknown_flags)))
     if arguments.env is not None:
         raise StartError("--env is not in this version: tools act on this machine only")
     if mode != "interactive" and os.environ.get("PI_STARTUP_BENCHMARK"):
@@ -135,6 +136,7 @@ def runtime_options(arguments: Arguments, mode: Mode, cwd: Path, home: Path) -> 
         themes=ResourceSelection(arguments.themes or (), not arguments.no_themes),
         context_files=not arguments.no_context_files,
         cache_retention="long" if environ.get("PI_CACHE_RETENTION") == "long" else None,
+        flags=arguments.unknown_flags,
         trust=True if arguments.approve else False if arguments.no_approve else None,
         offline=environ.get("PI_OFFLINE") == "1",
         verbose=arguments.verbose,
@@ -191,7 +193,7 @@ def _prompts(runtime: Runtime, files: Sequence[InputFile], messages: Sequence[st
     from piolet.harness.tools.options import ImageSettings
 
     images = ImageSettings(auto_resize=runtime.services.settings.image_auto_resize)
-    return initial_prompts(read_piped_stdin(), files, messages, images)
+    return initial_prompts(read_piped_stdin(), files, runtime.flags.messages(list(messages)), images)
 
 
 def _tell(runtime: Runtime) -> None:

@@ -125,13 +125,20 @@ class Hooks:
                 break
         return event
 
-    async def tell(self, name: str, listener: Handler[Any, Any], event: object, signal: AbortSignal | None) -> None:
-        """Call one listener that is in no list here, with the same care."""
+    async def tell(
+        self,
+        name: str,
+        listener: Handler[Any, Any],
+        event: object,
+        signal: AbortSignal | None,
+        owner: object = None,
+    ) -> None:
+        """Call one listener that is in no list here, with the same care. `owner`: by default the listener itself."""
         begin = time.monotonic()
         try:
             await self._ask(listener, event, signal)
         except Exception as error:
-            self.report(HookFailure(name, listener, event, error, time.monotonic() - begin))
+            self.report(HookFailure(name, owner or listener, event, error, time.monotonic() - begin))
 
     async def _ask(self, handler: Handler[Any, Any], event: object, signal: AbortSignal | None) -> object:
         """After an abort a handler has 2 s, then it is cancelled."""

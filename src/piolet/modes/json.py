@@ -11,14 +11,14 @@ from piolet.app.wire import to_wire
 from piolet.harness.events import HarnessEvent
 from piolet.harness.session.errors import SessionError
 from piolet.modes.output import Output
-from piolet.modes.say import complain, tell_failure
+from piolet.modes.say import complain, failure_teller
 from piolet.modes.signals import Signals
 
 
 async def run_json(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
     """Send `prompts`; return the exit code: errors of the model are in the events. Disposes of `runtime`."""
     output = Output(on_broken=runtime.interrupt)
-    runtime.on_failure = tell_failure
+    runtime.on_failure = failure_teller(verbose=runtime.options.verbose)
 
     async def write(event: HarnessEvent) -> None:
         record = to_wire(event)
@@ -30,8 +30,10 @@ async def run_json(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
         try:
             await output.record(runtime.session.header)
             runtime.subscribe(write)
+            await runtime.start()
             for prompt in prompts:
                 await runtime.session.prompt(prompt)
+                await runtime.wait_idle()
                 if signals.exit_code is not None or output.broken or runtime.shutdown_requested:
                     break
         except (PromptRejected, SessionError) as error:

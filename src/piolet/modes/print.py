@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from piolet.agent.events import MessageEnd
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.runtime import Runtime
+from piolet.harness.events import HarnessEvent
 from piolet.harness.session.errors import SessionError
 from piolet.llm.messages import AssistantMessage, TextContent
 from piolet.modes.output import Output
-from piolet.modes.say import complain, say, tell_failure
+from piolet.modes.say import complain, failure_teller, say
 from piolet.modes.signals import Signals
 
 TRUNCATED = "Response was truncated: the model reached its output token limit."
@@ -19,17 +21,19 @@ TRUNCATED = "Response was truncated: the model reached its output token limit."
 async def run_print(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
     """Send `prompts`, print the last answer; return the exit code. Disposes of `runtime`."""
     output = Output()
-    runtime.on_failure = tell_failure
+    runtime.on_failure = failure_teller(verbose=runtime.options.verbose)
     code = 0
     with Signals(runtime.interrupt) as signals:
         try:
-            final: AssistantMessage | None = None
+            await runtime.start()
+            last = LastAnswer(runtime)
             for prompt in prompts:
-                result = await runtime.session.prompt(prompt)
-                final = result.final if result else None
+                last.message = None
+                await runtime.session.prompt(prompt)
+                await runtime.wait_idle()
                 if signals.exit_code is not None or runtime.shutdown_requested:
                     break
-            code = await _show(final, runtime, output)
+            code = await _show(last.message, runtime, output)
         except (PromptRejected, SessionError) as error:
             complain(str(error))
             code = 1
@@ -38,6 +42,18 @@ async def run_print(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
                 raise
         await signals.end(runtime, output)
     return 1 if output.broken else code
+
+
+class LastAnswer:
+    """Listens for the last answer, also of runs that extensions started."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.message: AssistantMessage | None = None
+        runtime.subscribe(self._hear)
+
+    def _hear(self, event: HarnessEvent) -> None:
+        if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+            self.message = event.message
 
 
 async def _show(final: AssistantMessage | None, runtime: Runtime, output: Output) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from piolet.harness.hooks import HookFailure
 
@@ -27,7 +28,19 @@ def complain(text: str) -> None:
     say(f"Error: {text}")
 
 
-def tell_failure(failure: HookFailure) -> None:
-    """Tell of a handler that raised, for modes that have no other place for it."""
-    if failure.error is not None:
-        say(f"Extension error ({failure.owner}): {failure.hook}: {failure.error}")
+def failure_teller(*, verbose: bool) -> Callable[[HookFailure], None]:
+    """Return what tells of a handler that raised, for modes that have no other place for it.
+
+    `verbose`: with the stack, and of slow ones too.
+    """
+
+    def tell(failure: HookFailure) -> None:
+        if failure.error is not None:
+            text = str(failure.error) or type(failure.error).__name__
+            say(f"Extension error ({failure.owner}): {failure.hook}: {text}")
+            for line in failure.stack.rstrip().split("\n") if verbose else ():
+                say(line)
+        elif verbose:
+            say(f"Slow extension ({failure.owner}): {failure.hook} took {failure.seconds:.1f} s")
+
+    return tell

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import os
 import re
 import tempfile
@@ -21,11 +22,35 @@ from piolet.harness.prompt.skills import skill_listing
 from piolet.harness.prompt.system_prompt import system_prompt
 from piolet.harness.prompt.templates import fill, split_arguments
 from tests.conformance.outcome import Skip, equal
+from tests.support.run import Place
 
 #: Sentences that a check below stands for.
 PROPERTIES = {
     "the text stands in the prompt once",
     "exactly one real end tag of the section, after the whole file text",
+    "/hello works; three errors reported on standard error; exit code 0",
+    "every line of standard output is one JSON object",
+}
+
+#: The extensions that a setup describes, as files.
+EXTENSIONS = {
+    "raise at import": "raise RuntimeError('at import')\n",
+    "raise in extension(pi)": "def extension(pi):\n    raise RuntimeError('when called')\n",
+    "syntax error": "def extension(pi:\n",
+    "good one registering /hello": """
+import sys
+
+def extension(pi):
+    pi.register_command("hello", lambda args, ctx: print("hello works", file=sys.stderr))
+""",
+    "print('noise') at load and in a handler": """
+print("noise")
+
+def extension(pi):
+    print("noise")
+    for event in ("session_start", "before_agent_start", "message_end", "agent_settled", "session_shutdown"):
+        pi.on(event, lambda event, ctx: print("noise"))
+""",
 }
 
 
@@ -49,8 +74,58 @@ def check_case(case: dict[str, Any]) -> None:
                 _check_skills(cwd, expected)
         case str(name):
             raise Skip(f"unknown function {name!r}")
+        case _ if given.get("run") == "print mode" and "extensions" in case["setup"]:
+            _check_faulty_extensions(case["setup"]["extensions"])
+        case _ if given.get("run") == "json mode and rpc mode" and "extensions" in case["setup"]:
+            _check_noisy_extensions(case["setup"]["extensions"])
         case _:
             raise Skip(f"needs the whole program: {case['title']}")
+
+
+@contextmanager
+def _place_with(extensions: Sequence[str]) -> Iterator[Place]:
+    """A home whose user has the extensions that are described."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place.below(Path(folder))
+        for number, description in enumerate(extensions):
+            if description not in EXTENSIONS:
+                raise Skip(f"unknown extension {description!r}")
+            path = place.agent / "extensions" / f"e{number}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(EXTENSIONS[description], encoding="utf-8")
+        yield place
+
+
+def _check_faulty_extensions(extensions: Sequence[str]) -> None:
+    with _place_with(extensions) as place:
+        done = place.run("-p", "/hello", "--model", "demo/scripted")
+        equal(done.exit, 0, done.stderr)
+        assert "hello works" in done.stderr, done.stderr
+        faulty = [number for number, description in enumerate(extensions) if not description.startswith("good")]
+        for number in faulty:
+            assert f"e{number}.py" in done.stderr, done.stderr
+        equal(done.stderr.count("Extension error ("), len(faulty), done.stderr)
+        assert "Traceback" not in done.stderr, done.stderr
+
+
+def _check_noisy_extensions(extensions: Sequence[str]) -> None:
+    prompt = '{"id":"1","type":"prompt","message":"hi"}\n'
+    with _place_with(extensions) as place:
+        as_json = place.run("--mode", "json", "--model", "demo/scripted", "hi")
+        with place.start("--mode", "rpc", "--model", "demo/scripted") as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(prompt.encode())
+            process.stdin.flush()
+            lines = []
+            while b"agent_settled" not in (line := process.stdout.readline()):
+                assert line, "the program ended early"
+                lines.append(line.decode())
+            rest, errors = process.communicate(timeout=20)
+        for output, error in ((as_json.stdout, as_json.stderr), ("".join(lines) + rest.decode(), errors.decode())):
+            for line in output.splitlines():
+                assert isinstance(json.loads(line), dict), line
+            assert error.count("noise") >= 5, error
 
 
 @contextmanager

@@ -145,11 +145,13 @@ class Environment(Protocol):
         timeout: float | None = None,
         signal: AbortSignal | None = None,
         on_output: OnOutput | None = None,
+        grace: float = 0,
     ) -> ExitStatus:
         """Run a program in a process group of its own and wait for it, but not for children that it left behind.
 
         `env` is laid over the environment's own, None unsets; without `stdin` it is empty; `timeout` in seconds.
-        Time-out and abort kill the whole group at once. A missing program raises FileNotFoundError."""
+        Time-out and abort kill the whole group at once; with `grace` it is asked to end (SIGTERM) and has so many
+        seconds first, and the status has its code. A missing program raises FileNotFoundError."""
 
     async def shell(self, path: str | None = None) -> Sequence[str]:
         """Return the argv in front of a shell command: for example ``["/bin/bash", "-c"]``.

@@ -132,6 +132,7 @@ class LocalEnvironment:
         timeout: float | None = None,
         signal: AbortSignal | None = None,
         on_output: OnOutput | None = None,
+        grace: float = 0,
     ) -> ExitStatus:
         from piolet.harness.environments.processes import run_process
 
@@ -149,6 +150,7 @@ class LocalEnvironment:
             timeout=timeout,
             signal=signal,
             on_output=on_output,
+            grace=grace,
         )
 
     async def shell(self, path: str | None = None) -> list[str]:

@@ -176,6 +176,7 @@ class MemoryEnvironment:
         timeout: float | None = None,
         signal: AbortSignal | None = None,
         on_output: OnOutput | None = None,
+        grace: float = 0,
     ) -> ExitStatus:
         raise OSError(errno.ENOSYS, "files in memory have no programs to run", argv[0])
 

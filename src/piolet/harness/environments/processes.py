@@ -44,13 +44,14 @@ async def run_process(
     timeout: float | None = None,
     signal: AbortSignal | None = None,
     on_output: OnOutput | None = None,
+    grace: float = 0,
 ) -> ExitStatus:
     """Run `argv` with exactly `env`; the contract is that of `Environment.run`."""
     call = _Call(_spawn(argv, cwd, env, stdin), on_output)
     _live.add(call.pid)
     withdraw = signal.on_abort(call.wake.set) if signal is not None else None
     try:
-        return await call.run(timeout, signal)
+        return await call.run(timeout, signal, grace)
     finally:
         if withdraw is not None:
             withdraw()
@@ -102,7 +103,7 @@ class _Call:
             os.set_blocking(descriptor, False)
             self._loop.add_reader(descriptor, self._can_read, descriptor)
 
-    async def run(self, timeout: float | None, signal: AbortSignal | None) -> ExitStatus:
+    async def run(self, timeout: float | None, signal: AbortSignal | None, grace: float) -> ExitStatus:
         started = self._loop.time()
         deadline = started + timeout if timeout is not None else None
         while True:
@@ -114,9 +115,12 @@ class _Call:
                 return ExitStatus(self._exit_watch.code, seconds=exited - started)
             aborted = signal is not None and signal.aborted
             if aborted or (deadline is not None and now >= deadline):
-                await self._kill()
+                if grace:
+                    await self._end_group(signals.SIGTERM, grace)
+                await self._end_group(signals.SIGKILL, _KILL_SECONDS)
                 if exited is None:
-                    return ExitStatus(None, timed_out=not aborted, aborted=aborted, seconds=self._loop.time() - started)
+                    code = self._exit_watch.code if grace else None
+                    return ExitStatus(code, timed_out=not aborted, aborted=aborted, seconds=self._loop.time() - started)
                 code, seconds = self._exit_watch.code, exited - started
                 return ExitStatus(code, timed_out=not aborted, aborted=aborted, left_running=True, seconds=seconds)
             times = [deadline] if deadline is not None else []
@@ -139,9 +143,10 @@ class _Call:
             return False
         return not self._streams or now >= max(exited, self._last_output) + QUIET_SECONDS
 
-    async def _kill(self) -> None:
-        _kill_group(self.pid)
-        end = self._loop.time() + _KILL_SECONDS
+    async def _end_group(self, number: signals.Signals, seconds: float) -> None:
+        """Signal the group, give it `seconds` to go, and take what it still writes."""
+        _signal_group(self.pid, number)
+        end = self._loop.time() + seconds
         while self._exit_watch.exited_at is None and self._loop.time() < end:
             self.wake.clear()
             await self._sleep_until(end)
@@ -253,5 +258,9 @@ def _reap_killed(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill_group(pid: int) -> None:
+    _signal_group(pid, signals.SIGKILL)
+
+
+def _signal_group(pid: int, number: signals.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signals.SIGKILL)
+        os.killpg(pid, number)

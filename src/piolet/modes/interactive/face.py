@@ -16,6 +16,7 @@ from piolet.app.runtime import Runtime
 from piolet.app.settings import SettingsError
 from piolet.app.trust import Ask, TrustError
 from piolet.harness.errors import HarnessError
+from piolet.harness.hooks import HookFailure
 from piolet.harness.session.errors import SessionError
 from piolet.llm.errors import LlmError
 from piolet.modes.interactive import actions, clipboard, controls, dialogs
@@ -110,9 +111,15 @@ class Face:
         self.take_on_session()
         for notice in runtime.services.notices:
             self.presenter.warn(notice)
+        runtime.on_failure = self._tell_failure
+        await runtime.start()
         self.started = True
         for prompt in self._make_prompts(runtime):
             await self.submission.send(prompt)
+
+    def _tell_failure(self, failure: HookFailure) -> None:
+        if failure.error is not None:
+            self.presenter.error(f"Extension error ({failure.owner}): {failure.hook}: {failure.error}")
 
     # -------------------------------------------------------------------------------------------------- what is open
 

@@ -15,6 +15,7 @@ from piolet.modes.output import Output
 from piolet.modes.rpc.commands import Command, CommandFailed, Commands
 from piolet.modes.rpc.lines import InputLines
 from piolet.modes.rpc.ui import RpcUI
+from piolet.modes.say import failure_teller
 from piolet.modes.signals import Signals
 
 #: Seconds that the session has to end in order after a signal: clients kill after one second.
@@ -58,11 +59,13 @@ class _Server:
         self._commands = Commands(runtime, self._bash_output)
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsubscribe = runtime.subscribe(self._event)
+        self._to_stderr = failure_teller(verbose=runtime.options.verbose)
         #: Ends the serving.
         self.end: Any = None
         runtime.bind(self._ui)
         runtime.on_failure = self._failure
         runtime.on_shutdown = self._end_if_asked
+        self._starting = asyncio.ensure_future(runtime.start())
 
     async def serve(self) -> None:
         async for line in InputLines():
@@ -73,8 +76,9 @@ class _Server:
             await self._output.room()  # who does not read is not listened to
 
     def stop_events(self) -> None:
-        """Tell nothing more of what happens in the session."""
+        """Tell nothing more of what happens in the session; nobody answers questions any more."""
         self._unsubscribe()
+        self._ui.close()
 
     async def finish_commands(self) -> None:
         """Let commands that are soon over answer; drop those that wait for a model or a program."""
@@ -108,6 +112,7 @@ class _Server:
         if name == "extension_ui_response":
             self._ui.answer(fields)
             return
+        await asyncio.wait([self._starting])  # its dialogs are answered meanwhile
         head["command"] = name
         if (task := asyncio.current_task()) is not None:
             task.set_name(name)
@@ -161,6 +166,8 @@ class _Server:
         await self._output.record({"type": "bash_execution_update", **head, "delta": delta})
 
     def _failure(self, failure: HookFailure) -> None:
+        if failure.error is None or self._runtime.options.verbose:
+            self._to_stderr(failure)
         if failure.error is not None:
             self._output.put(
                 {

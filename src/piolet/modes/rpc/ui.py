@@ -22,12 +22,20 @@ class RpcUI(NullUI):
     def __init__(self, output: Output) -> None:
         self._output = output
         self._open: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
+        self._closed = False
 
     def answer(self, fields: Mapping[str, Any]) -> None:
         """Take in an ``extension_ui_response``. One that nobody waits for is ignored."""
         waiting = self._open.get(str(fields.get("id")))
         if waiting is not None and not waiting.done():
             waiting.set_result(fields)
+
+    def close(self) -> None:
+        """Nobody answers any more: every question is cancelled."""
+        self._closed = True
+        for waiting in self._open.values():
+            if not waiting.done():
+                waiting.set_result({})
 
     # ---- dialogs
 
@@ -98,7 +106,7 @@ class RpcUI(NullUI):
         self, method: str, timeout: float | None, signal: AbortSignal | None, **fields: Any
     ) -> Mapping[str, Any]:
         """Send a request and return the answer; an empty one when the time is over or `signal` is set."""
-        if signal is not None and signal.aborted:
+        if self._closed or (signal is not None and signal.aborted):
             return {}
         id = self._tell(method, **fields, timeout=None if timeout is None else round(timeout * 1000))
         waiting = self._open[id] = asyncio.get_running_loop().create_future()

@@ -1,0 +1,92 @@
+"""Tools of extensions: from a definition or a typed function to what the harness runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
+from piolet.app.extensions.contexts import ToolContext
+from piolet.app.extensions.definitions import ToolDefinition
+from piolet.app.options import ToolSelection
+from piolet.base.abort import AbortSignal
+
+MakeContext = Callable[[str, AbortSignal], ToolContext]
+
+#: Fields that a tool of the harness shares with a definition.
+_SHARED = (
+    *("name", "description", "parameters", "label", "execution_mode", "prepare_arguments", "prompt_snippet"),
+    *("prompt_guidelines", "constrained_sampling"),
+)
+
+
+def define(
+    tool: ToolDefinition | Callable[..., Any], overrides: Mapping[str, Any], context: MakeContext
+) -> ToolDefinition:
+    """Return the definition of a tool. TypeError for what makes none."""
+    if not isinstance(tool, ToolDefinition):
+        if not callable(tool):
+            raise TypeError(f"register_tool takes a ToolDefinition or a function, not {type(tool).__name__}")
+        tool = _from_function(tool, context)
+    unknown = overrides.keys() - set(ToolDefinition.__struct_fields__)
+    if unknown:
+        raise TypeError(f"ToolDefinition has no {', '.join(sorted(unknown))}")
+    tool = msgspec.structs.replace(tool, **overrides)
+    if not tool.name or not isinstance(tool.parameters, dict):
+        raise TypeError("A tool needs a name, and parameters that are a JSON Schema of type object")
+    return tool
+
+
+def agent_tool(definition: ToolDefinition, context: MakeContext) -> AgentTool:
+    """Return what the harness runs for `definition`."""
+
+    async def execute(call_id: str, arguments: dict[str, Any], signal: AbortSignal, on_update: OnUpdate) -> ToolResult:
+        result = await definition.execute(call_id, arguments, signal, on_update, context(call_id, signal))
+        if definition.output_schema is not None and not result.is_error:
+            _check_output(definition, result)
+        return result
+
+    return AgentTool(execute=execute, **{name: getattr(definition, name) for name in _SHARED})
+
+
+def is_allowed(name: str, selection: ToolSelection) -> bool:
+    """Whether the user lets a tool exist at all: a list of names leaves no others, a denied name is gone."""
+    if selection.none or any(fnmatchcase(name, pattern) for pattern in selection.exclude):
+        return False
+    if selection.only is None or all(item[:1] in ("+", "-") for item in selection.only):
+        return True
+    return any(fnmatchcase(name, pattern) for pattern in selection.only)
+
+
+def overlaid(built_in: Sequence[AgentTool], added: Sequence[AgentTool]) -> list[AgentTool]:
+    """Return all tools, the built-in ones first; one of the same name stands in place of a built-in one."""
+    tools = {tool.name: tool for tool in built_in}
+    tools |= {tool.name: tool for tool in added}
+    return list(tools.values())
+
+
+def _from_function(function: Callable[..., Any], context: MakeContext) -> ToolDefinition:
+    from piolet.agent.function_tools import tool_from_function
+
+    tool = tool_from_function(function, inject={ToolContext: lambda call_id, signal, _: context(call_id, signal)})
+
+    async def execute(
+        call_id: str, arguments: dict[str, Any], signal: AbortSignal, on_update: OnUpdate, ctx: ToolContext
+    ) -> ToolResult:
+        return await tool.execute(call_id, arguments, signal, on_update)
+
+    return ToolDefinition(execute=execute, **{name: getattr(tool, name) for name in _SHARED})
+
+
+def _check_output(definition: ToolDefinition, result: ToolResult) -> None:
+    """Raise ValueError if the structured content of a result is not what the definition promises."""
+    from piolet.agent.arguments import InvalidArguments, check
+
+    promised = AgentTool(definition.name, "", definition.output_schema or {}, lambda *_: None)  # type: ignore[arg-type]
+    try:
+        result.structured_content = check(promised, result.structured_content)
+    except InvalidArguments as error:
+        raise ValueError(f"The output does not fit the output_schema. {error}") from None
