@@ -62,7 +62,7 @@ class Models:
     """All models of one owner.
 
     `catalog`: the built-in models. `credentials`: where keys are stored. `models_file`: a models.json. `environ`: the
-    variables that may hold keys. `proxy`: before those that the environment names.
+    variables that may hold keys and settings of providers. `proxy`: before those that the environment names.
     """
 
     def __init__(
@@ -327,7 +327,9 @@ class Models:
         if builtin and builtin.session_header and options.session_id:
             headers.setdefault(builtin.session_header, options.session_id)
         model = msgspec.structs.replace(model, base_url=auth.base_url)
-        options = replace(options, api_key=auth.api_key, headers=headers, env={**auth.env, **options.env})
+        own = {} if self._environ is os.environ else self._environ
+        env = {**own, **auth.env, **options.env}
+        options = replace(options, api_key=auth.api_key, headers=headers, env=env)
         if send is not None:
             return send(model, context, options)
         from piolet.llm.transport import run_request
