@@ -381,6 +381,10 @@ class AgentSession:
     async def set_name(self, name: str) -> None:
         """Name the session; an empty name clears."""
         self.session.append_session_info(name)
+        await self.tell_name()
+
+    async def tell_name(self) -> None:
+        """Tell that the session has another name."""
         await self.harness.publish(SessionInfoChanged(self.session.name))
 
     def stats(self) -> SessionStats:

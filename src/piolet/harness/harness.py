@@ -282,13 +282,19 @@ class AgentHarness:
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
         """Use `level`, fitted to the model, from the next request on; a change is told and stored."""
+        change = self.use_thinking_level(level)
+        if change is not None:
+            await self.publish(change)
+
+    def use_thinking_level(self, level: ThinkingLevel) -> ThinkingLevelSelect | None:
+        """`set_thinking_level` without telling: return the event for the caller to publish, if it is a change."""
         self._check_open()
         previous, level = self.thinking_level, clamp_level(self.model, level)
         if level == previous:
-            return
+            return None
         self.session.append_thinking_level_change(level)
         self.agent.thinking_level = level
-        await self.publish(ThinkingLevelSelect(level, previous))
+        return ThinkingLevelSelect(level, previous)
 
     @property
     def options(self) -> StreamOptions:

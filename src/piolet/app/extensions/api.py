@@ -257,8 +257,9 @@ class ExtensionAPI:
         return self._runner.outbox.append_entry(self._extension, seat.session, custom_type, data)
 
     def set_session_name(self, name: str) -> None:
-        seat = self._runner.seat(self._extension, "set_session_name")
-        self._runner.later(self._extension, "set_session_name", seat.session.set_name(name))
+        session = self._runner.seat(self._extension, "set_session_name").session
+        session.session.append_session_info(name)
+        self._runner.later(self._extension, "set_session_name", session.tell_name())
 
     def get_session_name(self) -> str | None:
         return self._runner.seat(self._extension, "get_session_name").session.session.name
@@ -337,5 +338,7 @@ class ExtensionAPI:
 
     def set_thinking_level(self, level: ThinkingLevel) -> None:
         """Use `level`, fitted to the model, from the next request on."""
-        seat = self._runner.seat(self._extension, "set_thinking_level")
-        self._runner.later(self._extension, "set_thinking_level", seat.session.harness.set_thinking_level(level))
+        harness = self._runner.seat(self._extension, "set_thinking_level").session.harness
+        change = harness.use_thinking_level(level)
+        if change is not None:
+            self._runner.later(self._extension, "set_thinking_level", harness.publish(change))

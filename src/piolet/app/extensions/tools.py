@@ -71,7 +71,12 @@ def overlaid(built_in: Sequence[AgentTool], added: Sequence[AgentTool]) -> list[
 def _from_function(function: Callable[..., Any], context: MakeContext) -> ToolDefinition:
     from piolet.agent.function_tools import tool_from_function
 
-    tool = tool_from_function(function, inject={ToolContext: lambda call_id, signal, _: context(call_id, signal)})
+    provide = {ToolContext: lambda call_id, signal, _: context(call_id, signal)}
+    return definition_of(tool_from_function(function, inject=provide))
+
+
+def definition_of(tool: AgentTool) -> ToolDefinition:
+    """Return a tool of the harness as a definition."""
 
     async def execute(
         call_id: str, arguments: dict[str, Any], signal: AbortSignal, on_update: OnUpdate, ctx: ToolContext

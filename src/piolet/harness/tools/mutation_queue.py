@@ -6,6 +6,7 @@ Source: the tools specification, section 10. The queue is shared by edit, write 
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -16,9 +17,16 @@ class FileMutationQueue:
     """One first-in first-out queue per real file."""
 
     def __init__(self, environment: Environment) -> None:
-        self._environment = environment
+        self._environment: Environment = weakref.proxy(environment)
         self._entrance = asyncio.Lock()
         self._last: dict[str, asyncio.Future[None]] = {}
+
+    @classmethod
+    def of(cls, environment: Environment) -> FileMutationQueue:
+        """Return the queue that all who change files of `environment` share."""
+        if environment not in _shared:
+            _shared[environment] = cls(environment)
+        return _shared[environment]
 
     @asynccontextmanager
     async def turn(self, find_path: Callable[[], Awaitable[str]]) -> AsyncIterator[str]:
@@ -45,3 +53,6 @@ class FileMutationQueue:
         done.set_result(None)
         if self._last.get(key) is done:
             del self._last[key]
+
+
+_shared: weakref.WeakKeyDictionary[Environment, FileMutationQueue] = weakref.WeakKeyDictionary()

@@ -24,7 +24,7 @@ def built_in_tools(
     environment: Environment, options: ToolOptions = DEFAULT_OPTIONS, queue: FileMutationQueue | None = None
 ) -> dict[str, AgentTool]:
     """Return all built-in tools over `environment`, in order. `queue`: shared with other tools that change files."""
-    turns = queue or FileMutationQueue(environment)
+    turns = queue or FileMutationQueue.of(environment)
     tools = (
         create_read_tool(environment, options),
         create_bash_tool(environment, options),
