@@ -4,7 +4,8 @@ The names are those of the extension guide. Each is imported when somebody first
 for what it uses only.
 """
 
-# isort: skip_file  (one name a line, not one statement a name)
+# One name a line, not one statement a name:
+# isort: skip_file
 
 from __future__ import annotations
 
