@@ -16,7 +16,6 @@ from piolet.agent.tools import AgentTool
 from piolet.app.commands import Commands
 from piolet.app.hook_points import INPUT, USER_BASH, Behavior, InputEvent, Source, UserBash, UserBashResult
 from piolet.app.prompt import PromptRejected, UserPrompt
-from piolet.app.secrets import Secrets
 from piolet.app.services import Services
 from piolet.app.settings import Settings
 from piolet.app.user_shell import UserShell, executed
@@ -398,6 +397,7 @@ class AgentSession:
         Raises `SessionError`.
         """
         from piolet.app.export.html import export_html
+        from piolet.app.secrets import Secrets
 
         services = self.services
         secrets = Secrets.of(services.options.agent_dir, os.environ, services.options.api_key)

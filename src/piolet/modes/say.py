@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from piolet.harness.hooks import HookFailure
+if TYPE_CHECKING:
+    from piolet.harness.hooks import HookFailure
 
 
 def one_line(text: str) -> str:
