@@ -1,14 +1,22 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import aimock as aimock_server
 from tests.support import llama as llama_cpp
 from tests.support.peer import Peer, require_peer
-from tests.support.run import Place
+from tests.support.run import ROOT, Place
+
+os.environ["PYTHONPATH"] = str(ROOT / "src")  # for the processes that tests start where piolet is not installed
+
+# Slowness of the machine is no failure of a property. Based on the profile in force: in CI that one is deterministic.
+settings.register_profile("any machine", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @pytest.fixture

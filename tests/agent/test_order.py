@@ -15,6 +15,7 @@ from piolet.base.abort import AbortSignal
 from piolet.llm.messages import AssistantMessage, UserMessage
 from tests.agent.conversation import ECHO, Conversation, check_context, check_events, tool
 from tests.support.scripted_model import MODEL, call, fails, says, thinking
+from tests.support.virtual_time import jumping, now
 
 
 def sleeper(**more: Any) -> Any:
@@ -89,6 +90,7 @@ async def test_a_tool_call() -> None:
     assert [message.role for message in talk.model.requests[1].context.messages] == ["user", "assistant", "toolResult"]
 
 
+@jumping
 async def test_parallel_calls_start_together_end_as_they_complete_and_are_answered_in_call_order() -> None:
     calls = call("sleep", "c1", text="0.5"), call("sleep", "c2", text="0.1"), call("sleep", "c3", text="0.3")
     talk = Conversation(says(*calls), says("Done."), tools=[sleeper()])
@@ -124,23 +126,25 @@ async def test_calls_that_end_at_the_same_moment_end_in_call_order() -> None:
     assert [line for line in talk.outline if line.startswith("ran")] == [f"ran c{number}" for number in range(1, 9)]
 
 
+@jumping
 async def test_a_call_that_goes_on_does_not_hold_up_the_ends_of_the_others() -> None:
     calls = call("sleep", "c1", text="1"), call("sleep", "c2", text="0.3"), call("sleep", "c3", text="0.1")
     talk = Conversation(says(*calls), says("Done."), tools=[sleeper()])
     ends: list[tuple[str, float]] = []
-    begin = asyncio.get_running_loop().time()
+    begin = now()
 
     def note(event: Any) -> None:
         if event.type == "tool_execution_end":
-            ends.append((event.tool_call_id, asyncio.get_running_loop().time() - begin))
+            ends.append((event.tool_call_id, now() - begin))
 
     talk.agent.subscribe(note)
     await talk.agent.prompt("go")
     assert [id for id, _ in ends] == ["c3", "c2", "c1"]
-    assert ends[1][1] < 0.8
+    assert ends[1][1] < 0.31
 
 
 @pytest.mark.parametrize("way", ["config", "one tool of the batch"])
+@jumping
 async def test_sequential_calls_run_and_are_answered_one_after_another(way: str) -> None:
     calls = call("sleep", "c1", text="0.02"), call("echo", "c2", text="x")
     if way == "config":
@@ -205,6 +209,7 @@ async def test_a_blocked_call_does_not_run_and_the_model_gets_the_reason() -> No
     assert talk.results() == ["not in here", "y"]
 
 
+@jumping
 async def test_siblings_are_asked_about_one_after_another_before_any_of_them_runs() -> None:
     told: list[str] = []
 

@@ -13,7 +13,7 @@ from piolet.agent.tools import OnUpdate, ToolResult
 from piolet.base.abort import AbortSignal
 from tests.agent.conversation import Conversation, check_context, check_events, tool
 from tests.support.scripted_model import call, says
-from tests.support.virtual_time import run_jumping
+from tests.support.virtual_time import jumping, run_jumping
 
 ENDS, GOES_ON = 0, 1
 
@@ -27,6 +27,7 @@ async def lines_of(execute: Any) -> list[str]:
     return talk.outline[start:end]
 
 
+@jumping
 async def test_progress_is_told_between_the_start_and_the_end_of_its_call() -> None:
     async def execute(id: str, arguments: dict[str, Any], signal: AbortSignal, on_update: OnUpdate) -> ToolResult:
         for text in ("1", "1 2"):
@@ -84,9 +85,7 @@ async def test_a_flood_from_threads_keeps_the_loop_responsive_and_is_over_with_t
         asyncio.get_running_loop().call_later(0.1, stop.set)  # after the end of the call
         return ToolResult.of_text("")
 
-    begin = time.monotonic()
     lines = await lines_of(execute)
-    assert time.monotonic() - begin < 5
     assert lines[0] == "run c1"
     assert lines[-1] == "ran c1"
     assert len(lines) > 3
@@ -124,6 +123,7 @@ def flood(update: OnUpdate, stop: threading.Event) -> None:
         update(result)
 
 
+@jumping
 async def test_progress_after_the_end_of_a_call_is_ignored() -> None:
     kept: list[OnUpdate] = []
 
@@ -162,6 +162,7 @@ def test_progress_from_a_thread_whose_event_loop_is_closed_is_ignored() -> None:
     kept[0](ToolResult.of_text("hello?"))
 
 
+@jumping
 async def test_a_slow_subscriber_slows_the_run_down_and_loses_nothing() -> None:
     async def execute(id: str, arguments: dict[str, Any], signal: AbortSignal, on_update: OnUpdate) -> ToolResult:
         for number in range(50):

@@ -37,7 +37,7 @@ def test_other_mistakes_stay_errors(text: str) -> None:
 
 
 def test_a_long_run_of_slashes_takes_no_time() -> None:
-    started = time.monotonic()
+    started = time.thread_time()
     with pytest.raises(ValueError):
         jsonc.loads("[1, " + "/" * 5000 + "\n x]")
-    assert time.monotonic() - started < 1
+    assert time.thread_time() - started < 1

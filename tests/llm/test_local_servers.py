@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from piolet.llm import local_servers
 from piolet.llm.local_servers import LocalServer, find_local_servers
 from piolet.llm.models import Models
 from piolet.llm.provider_config import ModelPatch
@@ -31,7 +32,7 @@ def answering(answer: bytes | None) -> Iterator[int]:
             with connection:
                 connection.recv(4096)
                 if answer is None:
-                    time.sleep(1)
+                    connection.recv(4096)  # until the client goes away
                 else:
                     connection.sendall(answer)
 
@@ -45,7 +46,14 @@ def ok(value: object) -> bytes:
     return b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n" + json.dumps(value).encode()
 
 
-async def test_a_server_is_found_with_its_models_and_their_windows() -> None:
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> float:
+    """More time for servers that do answer: this machine may have other work."""
+    monkeypatch.setattr(local_servers, "TIMEOUT", 3.0)
+    return 3.0
+
+
+async def test_a_server_is_found_with_its_models_and_their_windows(patience: float) -> None:
     with answering(ok(LIST)) as port:
         found = await find_local_servers({"ollama": port})
     models = [ModelPatch(id="a", context_window=4096), ModelPatch(id="b", context_window=99), ModelPatch(id="c")]
@@ -81,17 +89,17 @@ async def test_what_is_no_model_server_is_passed_over(answer: bytes) -> None:
         assert await find_local_servers({"x": port}) == []
 
 
-async def test_all_are_asked_at_once_and_silence_costs_no_more_than_the_time_limit() -> None:
+async def test_all_are_asked_at_once_and_silence_costs_no_more_than_the_time_limit(patience: float) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         nobody = closed.getsockname()[1]
     with answering(None) as silent, answering(None) as other, answering(ok(LIST)) as good:
-        started = time.monotonic()
+        began = time.monotonic()
         found = await find_local_servers({"a": silent, "b": other, "c": nobody, "d": good})
-        assert time.monotonic() - started < 0.6
+        assert time.monotonic() - began < 1.9 * patience
     assert [server.name for server in found] == ["d"]
 
 
-async def test_llama_cpp_is_found(llama: str) -> None:
+async def test_llama_cpp_is_found(llama: str, patience: float) -> None:
     port = int(llama.rpartition(":")[2].partition("/")[0])
     [server] = await find_local_servers({"llama.cpp": port})
     assert server.models

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -177,13 +176,12 @@ async def test_a_provider_that_wants_the_session_in_a_header_gets_it() -> None:
 
 
 async def test_an_abort_before_the_key_is_there_ends_the_stream(tmp_path: Path) -> None:
-    models = with_file(tmp_path, {"mine": {"baseUrl": "http://x", "api": "a", "apiKey": "!sleep 5; echo k"}})
+    models = with_file(tmp_path, {"mine": {"baseUrl": "http://x", "api": "a", "apiKey": "!sleep 60; echo k"}})
     abort = AbortController()
     asyncio.get_running_loop().call_later(0.1, abort.abort)
-    started = time.monotonic()
-    message = await models.complete(model("mine", "m"), Context([]), StreamOptions(signal=abort.signal))
+    async with asyncio.timeout(20):
+        message = await models.complete(model("mine", "m"), Context([]), StreamOptions(signal=abort.signal))
     assert message.stop_reason == "aborted"
-    assert time.monotonic() - started < 2
 
 
 async def test_a_stream_that_is_closed_closes_the_one_below() -> None:

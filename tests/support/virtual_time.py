@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -34,6 +36,16 @@ def run_jumping(coroutine: Coroutine[Any, Any, T]) -> T:
         assert not left, f"tasks left: {left}"
     assert not reports, f"reported to the event loop: {reports}"
     return result
+
+
+def jumping(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Make a test of a coroutine function: it runs as `run_jumping` runs it."""
+
+    @functools.wraps(test)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        run_jumping(test(*args, **kwargs))
+
+    return run
 
 
 def now() -> float:

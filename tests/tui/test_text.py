@@ -138,7 +138,7 @@ def test_a_line_of_megabytes_is_wrapped_quickly(unit: str) -> None:
     value = unit * (1_000_000 // len(unit))
     start = time.process_time()
     text.wrap_ranges(value, 80)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 20
 
 
 def test_what_is_drawn_of_foreign_text_drives_nothing() -> None:

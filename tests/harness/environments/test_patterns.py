@@ -129,9 +129,9 @@ def test_there_is_no_line_behind_the_last_line_feed() -> None:
 )
 def test_no_pattern_can_keep_an_engine_busy(pattern: str) -> None:
     line = "a" * 40_000 + "!"
-    started = time.monotonic()
+    started = time.thread_time()
     list(compile_pattern(parse(pattern)).lines(line))
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_an_automaton_of_many_states_stays_small() -> None:

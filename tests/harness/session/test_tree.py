@@ -54,7 +54,7 @@ def test_chains_of_a_hundred_thousand_entries_need_no_recursion(tmp_path: Path) 
         file.write(encode(HEADER) + b"\n")
         for number in range(count):
             file.write(encode(said(f"e{number}", f"e{number - 1}" if number else None)) + b"\n")
-    start = time.monotonic()
+    start = time.thread_time()
     with opened(path) as session:
         assert len(session.build_context().messages) == count
         assert sum(1 for _ in walk(session.tree())) == count
@@ -62,7 +62,7 @@ def test_chains_of_a_hundred_thousand_entries_need_no_recursion(tmp_path: Path) 
         assert len(copy.heads) == count
         export_jsonl(session, str(tmp_path / "out.jsonl"))
     assert verify(str(path)).problems == []
-    assert time.monotonic() - start < 60
+    assert time.thread_time() - start < 60
 
 
 def test_a_system_message_in_the_kept_range_gives_way_to_that_of_the_compaction(tmp_path: Path) -> None:

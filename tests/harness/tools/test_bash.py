@@ -17,6 +17,7 @@ from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.environments.memory import MemoryEnvironment
 from piolet.harness.tools.options import ShellSpawn, ToolOptions
 from tests.harness.tools.calling import Tools, text_of
+from tests.support.timing import until
 
 
 @pytest.fixture
@@ -99,10 +100,10 @@ async def test_no_file_is_left_where_all_was_shown(tools: Tools, tmp_path: Path)
     assert list((tmp_path / "logs").iterdir()) == []
 
 
-async def test_output_without_end_is_bounded_in_memory_and_killed(tools: Tools) -> None:
+async def test_output_without_end_is_bounded_in_memory_and_killed(tools: Tools, tmp_path: Path) -> None:
     controller = AbortController()
     running = asyncio.create_task(tools.call("bash", controller.signal, command="yes"))
-    await asyncio.sleep(1)
+    await until(lambda: sum(file.stat().st_size for file in (tmp_path / "logs").iterdir()) > 1_000_000)
     controller.abort()
     text = text_of(await running)
     assert len(text) < 52_000
@@ -225,6 +226,7 @@ async def test_a_full_disk_does_not_kill_the_command(tools: Tools, monkeypatch: 
 
 
 async def test_two_commands_run_at_the_same_time(tools: Tools) -> None:
-    started = time.monotonic()
-    await asyncio.gather(*(tools.text("bash", command="sleep 0.6") for _ in range(3)))
-    assert time.monotonic() - started < 1.5
+    wait = "touch {mine}; until [ -e {other} ]; do sleep 0.01; done; echo met"
+    commands = (wait.format(mine="a", other="b"), wait.format(mine="b", other="a"))
+    async with asyncio.timeout(60):
+        assert await asyncio.gather(*(tools.text("bash", command=command) for command in commands)) == ["met\n"] * 2

@@ -181,10 +181,10 @@ def test_neighbours_repeats_and_idle_edits_are_fine() -> None:
 
 def test_a_line_of_megabytes_is_quick_also_loosely() -> None:
     line = "START" + "0123456789abcdef" * 200_000 + "“END”"
-    started = time.monotonic()
+    started = time.thread_time()
     assert edited(f"{line}\nlast\n".encode(), ("START0", "BEGIN0")).startswith(b"BEGIN0123")
     assert edited(f"{line}\nlast\n".encode(), ('f"END"', "x")).endswith(b"cdex\nlast\n")
-    assert time.monotonic() - started < 8
+    assert time.thread_time() - started < 8
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,8 @@ def test_the_variables_of_a_value_are_named_also_when_they_are_missing() -> None
 def test_a_command_that_hangs_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config_value, "COMMAND_TIMEOUT", 0.3)
     started = time.monotonic()
-    assert resolve_config_value("!sleep 30 & sleep 30; echo late", ENV) is None
-    assert time.monotonic() - started < 5
+    assert resolve_config_value("!sleep 60 & sleep 60; echo late", ENV) is None
+    assert time.monotonic() - started < 30
 
 
 def test_what_a_command_says_on_standard_error_goes_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
