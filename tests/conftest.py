@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from tests.support.peer import Peer, require_peer
 from tests.support.run import ROOT, Place
 
 os.environ["PYTHONPATH"] = str(ROOT / "src")  # for the processes that tests start where piolet is not installed
+
+# A job in the background of a shell is born deaf to these, and so were the processes that it starts.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
 
 # Slowness of the machine is no failure of a property. Based on the profile in force: in CI that one is deterministic.
 settings.register_profile("any machine", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])

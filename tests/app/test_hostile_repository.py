@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -85,9 +84,7 @@ def test_nothing_happens_in_print_and_json_mode(place: Place, mode: str, linked:
     marker = plant(place, linked=linked)
     with ScriptedServer(ANSWERS) as server:
         place.write_models(server.url)
-        started = time.monotonic()
         done = place.run("-p", "--mode", mode, "--model", "stub/m1", "/greet you")
-        assert time.monotonic() - started < 20
     assert done.exit == 0, done.stderr
     assert "Done." in done.stdout
     check_harmless(place, marker, done.stderr, server)

@@ -34,6 +34,7 @@ from piolet.harness.session.errors import MissingCwd
 from tests.support.replies import Call, openai
 from tests.support.run import Place
 from tests.support.server import ScriptedServer
+from tests.support.timing import until
 
 
 @pytest.fixture
@@ -237,11 +238,11 @@ async def test_a_reload_reads_everything_again_and_keeps_the_session(place: Plac
 
 
 async def test_no_reload_in_the_middle_of_a_run(place: Place) -> None:
-    with ScriptedServer([{**openai("Hello."), "delay_ms": 500}]) as server:
+    with ScriptedServer([{**openai("Hello."), "delay_ms": 1500}]) as server:
         place.write_models(server.url)
         async with opened(place) as runtime:
             run = asyncio.create_task(runtime.session.prompt("hi"))
-            await asyncio.sleep(0.1)
+            await until(lambda: server.requests)
             with pytest.raises(PromptRejected, match="reload while a run"):
                 await runtime.reload()
             await run
@@ -300,11 +301,11 @@ async def test_hooks_and_listeners_outlive_the_session(place: Place, server: Scr
 
 
 async def test_a_prompt_during_a_run_needs_to_say_how(place: Place) -> None:
-    with ScriptedServer([{**openai("One."), "delay_ms": 300}, openai("Two.")]) as server:
+    with ScriptedServer([{**openai("One."), "delay_ms": 1500}, openai("Two.")]) as server:
         place.write_models(server.url)
         async with opened(place) as runtime:
             run = asyncio.create_task(runtime.session.prompt("first"))
-            await asyncio.sleep(0.05)
+            await until(lambda: server.requests)
             with pytest.raises(PromptRejected, match="streamingBehavior"):
                 await runtime.session.prompt("second")
             accepted: list[str] = []

@@ -53,7 +53,7 @@ async def test_an_abort_from_another_thread_runs_listeners_in_the_thread_of_thei
     threads: list[threading.Thread] = []
     controller.signal.on_abort(lambda: (threads.append(threading.current_thread()), told.set()))
     await asyncio.to_thread(controller.abort)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await told.wait()
         await controller.signal.wait()
     assert threads == [threading.current_thread()]
@@ -141,7 +141,7 @@ async def test_abortable_cancels_the_work_and_lets_it_clean_up() -> None:
     with pytest.raises(Aborted, match="stop"):
         await abortable(work(), controller.signal)
     assert steps == ["cancelled", "clean"]
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
 
 
 async def test_abortable_does_not_begin_when_it_is_too_late() -> None:

@@ -12,6 +12,10 @@ class Skip(Exception):
     """Raised by a check that cannot be made here; the text says why."""
 
 
+class TooSlow(AssertionError):
+    """Raised where something took longer than it may; as other work of the machine may be why, it is tried again."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     name: str
@@ -22,7 +26,7 @@ class Outcome:
 def attempt(name: str, check: Callable[[], object]) -> Outcome:
     """Run `check`: it passes by returning, fails by raising, and skips by raising `Skip`."""
     try:
-        check()
+        patiently(check)
     except Skip as skip:
         return Outcome(name, "skipped", str(skip))
     except Exception as error:
@@ -30,6 +34,23 @@ def attempt(name: str, check: Callable[[], object]) -> Outcome:
         text = " ".join(str(error).split()) or type(error).__name__
         return Outcome(name, "failed", f"{type(error).__name__}: {text[:600]} ({where.name}:{where.lineno})")
     return Outcome(name, "passed")
+
+
+def patiently(check: Callable[[], object]) -> None:
+    """Run `check`, up to three times while it is too slow."""
+    for _ in range(2):
+        try:
+            check()
+        except TooSlow:
+            continue
+        return
+    check()
+
+
+def within(seconds: float, limit: float, what: str = "it") -> None:
+    """Raise `TooSlow` if `seconds` are more than `limit`."""
+    if seconds > limit:
+        raise TooSlow(f"{what} took {seconds:.1f} s, at most {limit:g} s expected")
 
 
 def equal(actual: object, expected: object, where: str = "") -> None:

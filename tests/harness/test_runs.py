@@ -18,7 +18,8 @@ from piolet.harness.session.session import Session
 from piolet.llm.messages import AssistantMessage, UserMessage, text_of
 from tests.agent.conversation import ECHO, check_context, line
 from tests.support.scripted_model import MODEL, Reply, ScriptedModel, call, fails, hangs, says
-from tests.support.virtual_time import now, run_jumping
+from tests.support.timing import until
+from tests.support.virtual_time import jumping, now, run_jumping
 
 
 class Harness:
@@ -149,6 +150,7 @@ def test_one_that_hangs_holds_up_an_abort_for_two_seconds_and_the_others_hear_ev
     run_jumping(scenario())
 
 
+@jumping
 async def test_the_next_run_may_be_started_by_a_handler_of_the_last_event() -> None:
     talk = Harness(says("one"), says(call("echo", text="x"), pause=0.01), says("two", pause=0.01))
     second: list[Any] = []
@@ -175,7 +177,7 @@ async def test_the_next_run_may_be_started_by_a_handler_of_the_last_event() -> N
 async def test_a_second_run_is_refused_and_names_what_is_under_way() -> None:
     talk = Harness(hangs("one"))
     run = asyncio.create_task(talk.harness.prompt("go"))
-    await asyncio.sleep(0.01)
+    await until(lambda: talk.model.requests)
     with pytest.raises(HarnessBusy, match="a run is under way"):
         await talk.harness.prompt("me too")
     await talk.harness.abort()

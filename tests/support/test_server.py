@@ -4,17 +4,20 @@ import asyncio
 import http.client
 import json
 import socket
+import threading
 import time
 
 import httpx
 import pytest
 
 from tests.support import replies
-from tests.support.server import ScriptedServer
+from tests.support.server import Reply, Request, ScriptedServer
 
 
 def post(server: ScriptedServer, body: object = None) -> httpx.Response:
-    return httpx.post(server.url + "/v1/chat/completions", json=body or {"model": "m1"}, headers={"X-Test": "yes"})
+    return httpx.post(
+        server.url + "/v1/chat/completions", json=body or {"model": "m1"}, headers={"X-Test": "yes"}, timeout=60
+    )
 
 
 def test_the_nth_post_gets_the_nth_reply_then_400() -> None:
@@ -82,7 +85,7 @@ def test_leaving_ends_replies_under_way_and_idle_connections() -> None:
     connection.close()
     idle.close()
     assert server.disconnects == []
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_reset_breaks_the_connection_and_close_ends_it() -> None:
@@ -107,12 +110,16 @@ def test_a_callable_script_answers_by_request_and_its_failure_is_raised() -> Non
 
 async def test_many_clients_are_served_at_the_same_time() -> None:
     count = 100
-    with ScriptedServer(lambda request: {"delay_ms": 200, "text": request.body["model"]}) as server:
-        started = time.monotonic()
-        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=count)) as client:
+    together = threading.Barrier(count, timeout=60)
+
+    def reply(request: Request) -> Reply:
+        together.wait()
+        return {"text": request.body["model"]}
+
+    with ScriptedServer(reply) as server:
+        async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=count)) as client:
             answers = await asyncio.gather(*(client.post(server.url, json={"model": str(n)}) for n in range(count)))
     assert [answer.text for answer in answers] == [str(n) for n in range(count)]
-    assert time.monotonic() - started < 10
 
 
 def test_the_port_is_free_after_leaving() -> None:

@@ -21,7 +21,7 @@ from piolet.harness.prompt.records import ContextFile, PromptInputs, PromptTool
 from piolet.harness.prompt.skills import skill_listing
 from piolet.harness.prompt.system_prompt import system_prompt
 from piolet.harness.prompt.templates import fill, split_arguments
-from tests.conformance.outcome import Skip, equal
+from tests.conformance.outcome import Skip, equal, within
 from tests.support.run import Place
 
 #: Sentences that a check below stands for.
@@ -182,7 +182,7 @@ def _check_skills(cwd: Path, expected: Mapping[str, Any]) -> None:
     skills, diagnostics = load_skills([str(cwd / "skills")])
     listing = skill_listing(skills)
     if "max_seconds" in expected:
-        equal(time.monotonic() - start < expected["max_seconds"], True, "max_seconds")
+        within(time.monotonic() - start, expected["max_seconds"])
     if "names" in expected:
         equal(sorted(skill.name for skill in skills), sorted(expected["names"]), "names")
     if "descriptions" in expected:

@@ -20,7 +20,7 @@ from piolet.harness.session.errors import SessionError, WriteFailed
 from piolet.harness.session.naming import folder_name, is_session_id
 from piolet.harness.session.session import Session
 from piolet.llm.messages import UserMessage, text_of
-from tests.conformance.outcome import Skip, equal
+from tests.conformance.outcome import Skip, equal, within
 from tests.harness.session.writer import start_writer
 from tests.support import replies
 from tests.support.run import PIOLET, Place
@@ -127,7 +127,7 @@ class _Run:
                 case "first_context_contains":
                     assert value in texts[0], texts[0]
                 case "finishes_within_s":
-                    assert seconds < value, f"{seconds:.1f} s"
+                    within(seconds, value)
                 case "leaf" | "labels":
                     equal(self._opened[key], value)
                 case "append":

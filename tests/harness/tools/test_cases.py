@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.cases.tool_cases import check_in, worlds_of
+from tests.conformance.outcome import patiently
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
 
@@ -23,4 +24,4 @@ def every_case() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("world", "case"), list(every_case()))
 def test_case(world: str, case: dict[str, Any]) -> None:
-    check_in(world, case)
+    patiently(lambda: check_in(world, case))

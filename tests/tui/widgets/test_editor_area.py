@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +14,7 @@ from piolet.tui.editor import Editor
 from piolet.tui.keys import Key
 from piolet.tui.widgets.editor_area import EditorArea
 from piolet.tui.widgets.key_events import KeyEvent, key_of
+from tests.support.timing import until
 from tests.tui.widgets.stage import Stage, strips
 
 
@@ -122,9 +122,7 @@ async def test_suggestions_open_below_and_push_nothing_off_the_text() -> None:
 async def test_files_are_asked_for_after_a_moment_and_unknown_folders_are_silent() -> None:
     async with shown(sources=SOURCES) as (app, area, pilot):
         await write(pilot, "@ma")
-        await asyncio.sleep(0.08)
-        await pilot.pause()
-        assert "main.py" in app.text()[4]
+        await until(lambda: "main.py" in app.text()[4])
         await pilot.press("escape", "space")
         await write(pilot, "/nowhere/")
         await pilot.pause()

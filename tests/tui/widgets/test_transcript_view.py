@@ -14,6 +14,7 @@ from piolet.tui.blocks.live import DrawnBlock, GrowingMarkdown
 from piolet.tui.blocks.messages import assistant_lines, user_lines
 from piolet.tui.spans import Line, row
 from piolet.tui.widgets.transcript_view import TranscriptView
+from tests.support.timing import until
 from tests.tui.widgets.stage import Stage, strips
 
 
@@ -36,7 +37,7 @@ async def shown(*blocks: DrawnBlock, size: tuple[int, int] = (40, 8), **options:
 
 
 async def settled(pilot: Pilot[None]) -> None:
-    await asyncio.sleep(0.06)
+    await until(lambda: all(view._timer is None for view in pilot.app.query(TranscriptView)))
     await pilot.pause()
 
 
