@@ -96,7 +96,7 @@ class Terminal:
     def lines(self) -> list[str]:
         """The lines on the screen, without spaces at their ends."""
         with self._changed:
-            return [line.rstrip() for line in self.screen.display]
+            return [self._text_of(self.screen.buffer[y]) for y in range(self.screen.lines)]
 
     @property
     def text(self) -> str:
@@ -106,8 +106,10 @@ class Terminal:
     def history(self) -> list[str]:
         """The lines that have left the screen at its top, oldest first."""
         with self._changed:
-            columns = range(self.screen.columns)
-            return ["".join(line[x].data for x in columns).rstrip() for line in self.screen.history.top]
+            return [self._text_of(line) for line in self.screen.history.top]
+
+    def _text_of(self, line: Mapping[int, Any]) -> str:
+        return "".join(line[x].data for x in range(self.screen.columns)).rstrip()
 
     def send(self, text: str) -> None:
         """Send characters as if typed or pasted."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from piolet.app.secrets import Secrets
 
-REPORT = "piolet-crash.log"
+REPORT, TOLD_REPORT = "piolet-crash.log", "piolet-crash.old.log"
 
 
 def report_crash(error: BaseException, *, verbose: bool = False) -> int:
@@ -39,6 +39,16 @@ def report_crash(error: BaseException, *, verbose: bool = False) -> int:
         where = "--verbose shows where"
     complain(f"This is a fault in piolet: {text} ({where})")
     return 1
+
+
+def last_crash(folder: Path) -> str | None:
+    """Return what to tell of a crash that the user was not reminded of yet; it is told once."""
+    path, told = folder / REPORT, folder / TOLD_REPORT
+    try:
+        os.replace(path, told)
+    except OSError:
+        return None
+    return f"piolet ended because of a fault the last time; the report is in {told}"
 
 
 def watch(loop: AbstractEventLoop, *, verbose: bool) -> None:

@@ -52,6 +52,12 @@ def choose_session(arguments: Arguments, place: SessionPlace) -> SessionChoice:
     return NewSession()
 
 
+def chosen_on_screen(arguments: Arguments) -> bool:
+    """Whether the session is to be chosen from a list and nothing else says which it is."""
+    named = arguments.no_session or arguments.fork is not None or arguments.session is not None
+    return arguments.resume and not named
+
+
 def find_session(reference: str, place: SessionPlace) -> Path | Found:
     """Return the path that `reference` is, or the session whose id it is or begins. Raises `SessionError`."""
     if "/" in reference or "\\" in reference or reference.endswith(".jsonl"):

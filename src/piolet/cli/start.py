@@ -16,11 +16,16 @@ from piolet.cli.args import Arguments
 from piolet.modes.say import complain, warn
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from piolet.app.prompt import UserPrompt
     from piolet.app.runtime import Runtime
+    from piolet.app.trust import Ask
     from piolet.cli.prompt_input import InputFile
+    from piolet.harness.session.places import SessionPlace
 
-Mode = Literal["interactive", "print", "json", "rpc"]
+Screenless = Literal["print", "json", "rpc"]
+Mode = Literal["interactive"] | Screenless
 
 #: Faults of skills and templates that a mode without a screen tells of only with --verbose: the file is used.
 _HARMLESS = frozenset(
@@ -69,7 +74,7 @@ def _start(arguments: Arguments) -> int:
     _check(arguments, mode)
     from piolet.app.options import agent_dir
     from piolet.app.services import early_place
-    from piolet.cli.session_choice import choose_session
+    from piolet.cli.session_choice import choose_session, chosen_on_screen
 
     options = runtime_options(arguments, mode, Path.cwd(), agent_dir(os.environ))
     if arguments.help:
@@ -87,9 +92,15 @@ def _start(arguments: Arguments) -> int:
     from piolet.cli.prompt_input import read_files
 
     files = read_files(arguments.files, options.cwd)
-    options = replace(options, session=choose_session(arguments, early_place(options)))
+    place = early_place(options)
     import asyncio
 
+    if mode == "interactive":
+        choose_in = place if chosen_on_screen(arguments) else None
+        if choose_in is None:
+            options = replace(options, session=choose_session(arguments, place))
+        return asyncio.run(_run_on_screen(options, choose_in, files, arguments.messages))
+    options = replace(options, session=choose_session(arguments, place))
     return asyncio.run(_run(mode, options, files, arguments.messages))
 
 
@@ -143,19 +154,13 @@ def runtime_options(arguments: Arguments, mode: Mode, cwd: Path, home: Path) -> 
     )
 
 
-async def _run(mode: Mode, options: RuntimeOptions, files: Sequence[InputFile], messages: Sequence[str]) -> int:
+async def _run(mode: Screenless, options: RuntimeOptions, files: Sequence[InputFile], messages: Sequence[str]) -> int:
     import asyncio
 
     from piolet.app.runtime import Runtime
     from piolet.cli.crash import watch
 
     watch(asyncio.get_running_loop(), verbose=options.verbose)
-    if mode == "interactive":
-        from piolet.modes.interactive.mode import run_interactive
-
-        return await run_interactive(
-            lambda ask: Runtime.create(options, ask=ask), lambda runtime: _prompts(runtime, files, messages)
-        )
     runtime = await Runtime.create(options)
     _tell(runtime)
     if runtime.session.model is None:
@@ -176,7 +181,35 @@ async def _run(mode: Mode, options: RuntimeOptions, files: Sequence[InputFile], 
             return await run_print(runtime, _prompts(runtime, files, messages))
 
 
-async def _name_local_servers(runtime: Runtime, mode: Mode) -> None:
+async def _run_on_screen(
+    options: RuntimeOptions, choose_in: SessionPlace | None, files: Sequence[InputFile], messages: Sequence[str]
+) -> int:
+    """Run interactive mode; `choose_in`: the sessions from which one is chosen first."""
+    import asyncio
+
+    from piolet.app.options import OpenSession
+    from piolet.app.runtime import Runtime
+    from piolet.cli.crash import last_crash, watch
+    from piolet.modes.interactive.mode import run_interactive
+
+    watch(asyncio.get_running_loop(), verbose=options.verbose)
+
+    def open_runtime(ask: Ask, chosen: Path | None) -> Awaitable[Runtime]:
+        return Runtime.create(
+            options if chosen is None else replace(options, session=OpenSession(chosen)),
+            ask=ask,
+        )
+
+    crash = last_crash(options.agent_dir)
+    return await run_interactive(
+        open_runtime,
+        lambda runtime: _prompts(runtime, files, messages),
+        choose_in=choose_in,
+        notices=[crash] if crash else [],
+    )
+
+
+async def _name_local_servers(runtime: Runtime, mode: Screenless) -> None:
     """Tell which model servers of this machine could be used. Without a client that may yet choose, that is the end."""
     from piolet.app.local_models import how_to_use, unconfigured_servers
 

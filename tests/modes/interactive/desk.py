@@ -124,7 +124,7 @@ async def opened(
     if session is not None:
         options = replace(options, session=OpenSession(session))
 
-    async def open_runtime(ask: Ask) -> Runtime:
+    async def open_runtime(ask: Ask, chosen: Path | None) -> Runtime:
         runtime = await Runtime.create(options, ask=ask)
         runtime.services.models.register_provider("test", models=[MODEL, OTHER], stream=scripted.stream)
         if runtime.session.model is None:

@@ -5,6 +5,7 @@ Keys, pastes, clicks and the terminal's reports go to the `Face`; what it says i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, ClassVar
@@ -51,6 +52,8 @@ class InteractiveApp(App[int], inherit_bindings=False):
         self.terminal = None if streams is None else streams.terminal
         super().__init__(driver_class=None if streams is None else TerminalDriver, ansi_color=True)
         self._streams = streams
+        if streams is not None:  # the toolkit would swallow what is printed; the streams show it
+            self._capture_stdout, self._capture_stderr = sys.stdout, sys.stderr  # type: ignore[assignment]
         self.face = face
         self.failure: Exception | None = None
         self.transcript_view = TranscriptView(strips, id="transcript")

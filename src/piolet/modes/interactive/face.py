@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from piolet.app.local_models import how_to_use, unconfigured_servers
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.runtime import Runtime
 from piolet.app.settings import SettingsError
@@ -18,8 +20,10 @@ from piolet.app.trust import Ask, TrustError
 from piolet.harness.errors import HarnessError
 from piolet.harness.hooks import HookFailure
 from piolet.harness.session.errors import SessionError
+from piolet.harness.session.places import SessionPlace
 from piolet.llm.errors import LlmError
 from piolet.modes.interactive import actions, clipboard, controls, dialogs
+from piolet.modes.interactive.commands.resume import choose_session
 from piolet.modes.interactive.commands.trust import ask_trust
 from piolet.modes.interactive.ending import farewell
 from piolet.modes.interactive.footer import Footer
@@ -32,6 +36,7 @@ from piolet.modes.interactive.startup import header_block, resource_blocks
 from piolet.modes.interactive.submission import Submission
 from piolet.modes.interactive.thinking_block import ThinkingBlock
 from piolet.modes.interactive.user_shell import UserShell
+from piolet.modes.interactive.whats_new import news
 from piolet.tui.blocks.footer import footer_lines
 from piolet.tui.editor import Editor
 from piolet.tui.keymap import Keymap
@@ -39,6 +44,7 @@ from piolet.tui.keys import Key
 from piolet.tui.panels.panel import Panel
 from piolet.tui.spans import Line
 from piolet.tui.transcript import TranscriptBlock
+from piolet.tui.widgets.transcript_view import WHEEL_ROWS
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.app import InteractiveApp
@@ -46,8 +52,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Opens the runtime; gets what asks whether a project is trusted.
-OpenRuntime: TypeAlias = Callable[[Ask], Awaitable[Runtime]]
+#: Opens the runtime: gets what asks whether a project is trusted, and the session that was chosen on the screen.
+OpenRuntime: TypeAlias = Callable[[Ask, Path | None], Awaitable[Runtime]]
 MakePrompts: TypeAlias = Callable[[Runtime], Sequence[UserPrompt]]
 
 #: What may go wrong when a user asks for something: told in a line, and the program goes on.
@@ -57,11 +63,23 @@ EXPECTED = (PromptRejected, HarnessError, SessionError, SettingsError, TrustErro
 class Face:
     """See the module. `app` draws it; the runtime is there once `begin` has opened it."""
 
-    def __init__(self, open_runtime: OpenRuntime, make_prompts: MakePrompts, streams: Streams | None = None) -> None:
+    def __init__(
+        self,
+        open_runtime: OpenRuntime,
+        make_prompts: MakePrompts,
+        *,
+        choose_in: SessionPlace | None = None,
+        notices: Sequence[str] = (),
+        streams: Streams | None = None,
+    ) -> None:
+        """`choose_in`: where the session to open is chosen first. `notices`: what to tell at the start."""
         from piolet.modes.interactive.app import InteractiveApp
 
         self._open_runtime = open_runtime
         self._make_prompts = make_prompts
+        self._choose_in = choose_in
+        self._notices = list(notices)
+        self._told: set[str] = set()
         self._runtime: Runtime | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self.started = False  # the session is shown
@@ -98,28 +116,34 @@ class Face:
         self.start(self._begin())
 
     async def _begin(self) -> None:
+        chosen: Path | None = None
+        if self._choose_in is not None:
+            info = await choose_session(self, self._choose_in)
+            if info is None:
+                self.quit()
+                return
+            chosen = Path(info.path)
         try:
-            runtime = await self._open_runtime(partial(ask_trust, self))
+            runtime = await self._open_runtime(partial(ask_trust, self), chosen)
         except Exception as error:
             self.failure = error
-            self.app.exit(1)
+            self.quit(1)
             return
         self._runtime = runtime
         runtime.subscribe(self.progress.on_event)
+        runtime.on_failure = self._on_failure
+        runtime.on_shutdown = self.quit_when_idle
         self.take_on_services()
         await self.show_head()
         self.take_on_session()
-        for notice in runtime.services.notices:
-            self.presenter.warn(notice)
-        runtime.on_failure = self._tell_failure
+        if text := news(runtime.services):
+            self.presenter.markdown(text)
+        if runtime.session.model is None:
+            self.start(self._tell_of_models())
         await runtime.start()
         self.started = True
         for prompt in self._make_prompts(runtime):
             await self.submission.send(prompt)
-
-    def _tell_failure(self, failure: HookFailure) -> None:
-        if failure.error is not None:
-            self.presenter.error(f"Extension error ({failure.owner}): {failure.hook}: {failure.error}")
 
     # -------------------------------------------------------------------------------------------------- what is open
 
@@ -131,6 +155,7 @@ class Face:
         self.editor.padding = settings.editor_padding_x
         self.editor.menu_rows = settings.autocomplete_max_visible
         view.scrollbar = settings.fullscreen_scrollbar
+        view.wheel_rows = settings.fullscreen_wheel_scroll_lines or WHEEL_ROWS
         look = self.presenter.look
         look.hide_thinking, look.cwd, look.home = (
             settings.hide_thinking_block,
@@ -163,6 +188,21 @@ class Face:
         resources = [] if quiet else resource_blocks(services, files)
         self.presenter.set_head([] if quiet is True else [header_block(lambda: self.keymap), *resources])
 
+    async def _tell_of_models(self) -> None:
+        """Say how to get a model, when there is none."""
+        self.presenter.warn("No model can be used yet: /login stores credentials of a provider")
+        servers = await unconfigured_servers(self.runtime.options)
+        if servers:
+            self.presenter.status(how_to_use(servers))
+
+    def tell_notices(self) -> None:
+        """Show what the user should know and was not told yet."""
+        services = self.runtime.services
+        for notice in (*self._notices, *services.notices, *services.keybindings.notices):
+            if notice not in self._told:
+                self._told.add(notice)
+                self.presenter.warn(notice)
+
     def take_on_session(self) -> None:
         """Show the session of the runtime, which is another one or stands at another place."""
         session = self.runtime.session
@@ -170,6 +210,10 @@ class Face:
         self.progress.forget()
         self.presenter.show_session(messages)
         self.editor.buffer.history = prompts_of(messages)
+        compactions = sum(head.type == "compaction" for head in session.session.path_heads())
+        if compactions:
+            self.presenter.status(f"Session compacted {compactions} time{'s' if compactions > 1 else ''}")
+        self.tell_notices()
         self.refresh()
 
     async def replacing(self, work: Awaitable[T]) -> T:
@@ -238,6 +282,20 @@ class Face:
         transcript = self.presenter.transcript if whole else None
         session = self.runtime.session.session
         return farewell(transcript, session, self.looks.palette, links=self.looks.caps.hyperlinks)
+
+    def quit_when_idle(self) -> None:
+        """Leave when nothing is under way any more."""
+        if self.runtime.session.is_streaming:
+            self.progress.when_settled(self.quit)
+        else:
+            self.quit()
+
+    def _on_failure(self, failure: HookFailure) -> None:
+        """Tell that a handler failed, or took long."""
+        if failure.error is not None:
+            self.presenter.error(f"Extension error ({failure.owner}): {failure.hook}: {failure.error}")
+        elif self.runtime.options.verbose:
+            self.presenter.warn(f"Slow extension ({failure.owner}): {failure.hook}: {failure.seconds:.1f} s")
 
     async def dispose(self) -> None:
         """Stop what is under way and close the session."""

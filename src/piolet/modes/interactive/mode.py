@@ -5,16 +5,25 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import sys
+from collections.abc import Sequence
 
+from piolet.harness.session.places import SessionPlace
 from piolet.modes.interactive.actions import stop
 from piolet.modes.interactive.face import Face, MakePrompts, OpenRuntime
 from piolet.modes.interactive.signals import ScreenSignals
 from piolet.modes.interactive.streams import Streams
 
 
-async def run_interactive(open_runtime: OpenRuntime, make_prompts: MakePrompts) -> int:
+async def run_interactive(
+    open_runtime: OpenRuntime,
+    make_prompts: MakePrompts,
+    *,
+    choose_in: SessionPlace | None = None,
+    notices: Sequence[str] = (),
+) -> int:
     """Show the screen, open the runtime, send the prompts, and go on until the user leaves; return the exit code.
+
+    `choose_in`: where the session to open is chosen first. `notices`: what to tell at the start.
 
     Raises what `open_runtime` raises, and what nobody expected, once the terminal is restored.
     """
@@ -30,7 +39,7 @@ async def run_interactive(open_runtime: OpenRuntime, make_prompts: MakePrompts) 
         signals.again()
 
     with Streams(lambda text: face.presenter.warn(text)) as streams:
-        face = Face(open_runtime, make_prompts, streams)
+        face = Face(open_runtime, make_prompts, choose_in=choose_in, notices=notices, streams=streams)
         atexit.register(face.app.restore_terminal)
         with ScreenSignals(interrupt, face.quit, face.app.restore_terminal) as signals:
             gc.enable()
@@ -42,5 +51,6 @@ async def run_interactive(open_runtime: OpenRuntime, make_prompts: MakePrompts) 
         os._exit(code)
     if (error := face.failure or face.app.failure) is not None:
         raise error
-    sys.stdout.write(text)
+    streams.terminal.write(text)
+    streams.terminal.flush()
     return code or 0

@@ -53,6 +53,7 @@ from piolet.modes.interactive.tool_block import ToolBlock
 from piolet.tui.blocks.live import DrawnBlock, GrowingMarkdown
 from piolet.tui.blocks.messages import (
     THINKING_LABEL,
+    assistant_lines,
     branch_lines,
     compaction_lines,
     custom_lines,
@@ -105,6 +106,10 @@ class Presenter:
 
     def error(self, text: str) -> None:
         self.add(DrawnBlock(lambda frame: error_lines(text, frame), text))
+
+    def markdown(self, text: str) -> None:
+        """Show a text of the program's own."""
+        self.add(DrawnBlock(lambda frame: assistant_lines(text, frame), text))
 
     def add(self, block: TranscriptBlock) -> None:
         """Put a block at the end."""
@@ -205,6 +210,10 @@ class Presenter:
                 self.error(why)
             case _:
                 pass
+
+    def tool(self, call_id: str) -> ToolBlock | None:
+        """Return the card of a call that has no result yet."""
+        return self._tools.get(call_id)
 
     def _stream(self, update: MessageUpdate) -> None:
         match update.assistant_message_event:

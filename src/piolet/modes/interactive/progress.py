@@ -19,9 +19,11 @@ from piolet.harness.events import (
     SummarizationRetryScheduled,
     ThinkingLevelSelect,
 )
-from piolet.llm.messages import text_of
+from piolet.harness.hook_points import TOOL_CALL
+from piolet.llm.messages import AssistantMessage, ToolCall, text_of
 from piolet.modes.interactive import controls
 from piolet.modes.interactive.activity import Activity
+from piolet.modes.interactive.edit_preview import edit_preview
 from piolet.tui.blocks.frame import Frame
 from piolet.tui.blocks.notices import queue_lines
 from piolet.tui.spans import Line
@@ -83,6 +85,8 @@ class Progress:
                 )
             case CompactionEnd():
                 self._end_compaction(event)
+            case MessageEnd(message=AssistantMessage() as answer):
+                self._preview_edits(answer)
             case MessageEnd() | SessionInfoChanged() | ModelSelect() | ThinkingLevelSelect():
                 pass
             case _:
@@ -97,6 +101,22 @@ class Progress:
             self.activity.work()
         else:
             self.activity.end()
+
+    def _preview_edits(self, answer: AssistantMessage) -> None:
+        """Show what edits will change, if somebody may be asked about them first."""
+        face = self._face
+        if face.runtime.hooks.wanted(TOOL_CALL):
+            for call in answer.tool_calls:
+                if call.name == "edit":
+                    face.start(self._preview(call))
+
+    async def _preview(self, call: ToolCall) -> None:
+        presenter = self._face.presenter
+        diff = await edit_preview(self._face.runtime.services.environment, call.arguments)
+        block = presenter.tool(call.id)
+        if diff and block is not None and not block.done:
+            block.preview(diff)
+            presenter.changed(block)
 
     # ------------------------------------------------------------------------------------------------------- drawing
 

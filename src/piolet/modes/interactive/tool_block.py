@@ -68,6 +68,10 @@ class ToolBlock:
         self.running = True
         self._change(complete=True, state="running")
 
+    def preview(self, diff: str) -> None:
+        """An edit will make these changes."""
+        self._change(preview=diff)
+
     def update(self, partial: ToolResult) -> None:
         """The tool reports what there is so far."""
         self._change(text=text_of(partial.content, "\n"), details=partial.details, images=_images(partial.content))

@@ -22,7 +22,7 @@ from piolet.tui.widgets.strips import StripMaker
 ScrollbarMode: TypeAlias = Literal["auto", "always", "hidden"]
 
 FRAME_SECONDS = 0.05  # what changes more often is painted this often
-WHEEL_ROWS = 3
+WHEEL_ROWS = 3  # of a step of the wheel, unless `wheel_rows` says otherwise
 
 _TRACK, _THUMB = Style("scrollbarTrack"), Style("scrollbarThumb")
 _PILL = Style("text", "selectedBg")
@@ -64,6 +64,7 @@ class TranscriptView(Widget):
         self.auto_links = False
         self.transcript = Transcript(frame or Frame(80), 24)
         self.scrollbar: ScrollbarMode = scrollbar
+        self.wheel_rows = WHEEL_ROWS
         self.selection: Selection | None = None
         self._strips = strips
         self._bottom_key = bottom_key
@@ -226,11 +227,11 @@ class TranscriptView(Widget):
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
-        self.scroll_rows(-WHEEL_ROWS)
+        self.scroll_rows(-self.wheel_rows)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()
-        self.scroll_rows(WHEEL_ROWS)
+        self.scroll_rows(self.wheel_rows)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         if event.button != 1:

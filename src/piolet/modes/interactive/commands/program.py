@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from piolet.app.documentation import documentation_folder
 from piolet.base.files import write_private
 from piolet.base.json import encode
 from piolet.modes.interactive.hotkeys import hotkeys
-from piolet.tui.blocks.frame import inset, markdown
-from piolet.tui.blocks.live import DrawnBlock
+from piolet.modes.interactive.whats_new import changelog_text
 from piolet.tui.select_list import Item
 from piolet.tui.spans import line_text
 
@@ -56,16 +53,7 @@ async def changelog(face: Face, rest: str) -> None:
     if not text:
         face.presenter.status("This installation has no changelog")
         return
-    face.presenter.add(DrawnBlock(lambda frame: inset(markdown(text, frame.text_width, frame), frame), text))
-
-
-def changelog_text() -> str:
-    """Return the changelog that stands beside the documentation; empty if there is none."""
-    folder = documentation_folder("docs")
-    for path in (Path(folder or "", "CHANGELOG.md"), Path(folder or "").parent / "CHANGELOG.md"):
-        if folder and path.is_file():
-            return path.read_text("utf-8")
-    return ""
+    face.presenter.markdown(text)
 
 
 async def debug(face: Face, rest: str) -> None:

@@ -25,7 +25,11 @@ async def resume(face: Face, rest: str) -> None:
     """``/resume``"""
     current = face.runtime.session.session.path
     info = await choose_session(face, face.runtime.services.sessions, current)
-    if info is not None and info.path != current:
+    if info is None:
+        return
+    if info.path == current:
+        face.presenter.status("This session is open already")
+    else:
         await open_session(face, info.path)
 
 

@@ -1,0 +1,27 @@
+"""The real program on a terminal, as a user has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from tests.support.run import PIOLET, Place
+from tests.support.terminal import Terminal
+
+READY = "/128k"  # in the footer, once a session is open
+
+
+@contextmanager
+def running(
+    place: Place,
+    *argv: str,
+    columns: int = 100,
+    rows: int = 30,
+    env: Mapping[str, str] | None = None,
+    ready: str = READY,
+) -> Iterator[Terminal]:
+    """Run piolet until the block ends; it begins when `ready` is on the screen."""
+    environment = place.environment() | dict(env or {})
+    with Terminal([*PIOLET, *argv], cwd=place.cwd, env=environment, columns=columns, rows=rows) as terminal:
+        terminal.wait_for(ready, timeout=30)
+        yield terminal
