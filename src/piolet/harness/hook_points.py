@@ -218,13 +218,15 @@ TOOL_RESULT: Hook[ToolResultEvent, ToolResultPatch] = Hook("tool_result", fold=_
 
 
 class BeforeProviderRequest(Struct, frozen=True):
-    """The body is built. A handler that returns a dict replaces it."""
+    """The body is built. `payload` is the handler's own: edit it in place, or return another."""
 
     payload: dict[str, Any]
 
 
 BEFORE_PROVIDER_REQUEST: Hook[BeforeProviderRequest, dict[str, Any]] = Hook(
-    "before_provider_request", fold=lambda event, payload: BeforeProviderRequest(payload)
+    "before_provider_request",
+    copy=copy.deepcopy,
+    fold=lambda event, payload: BeforeProviderRequest(payload),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import textwrap
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -32,10 +33,12 @@ class RecordingUI(NullUI):
 
     async def confirm(self, title: str, message: str, **_: Any) -> bool:
         self.shown.append(("confirm", title, message))
+        await asyncio.sleep(0.01)
         return self.answers.pop(0)  # type: ignore[no-any-return]
 
     async def input(self, title: str, placeholder: str | None = None, **_: Any) -> str | None:
         self.shown.append(("input", title))
+        await asyncio.sleep(0.01)
         return self.answers.pop(0)  # type: ignore[no-any-return]
 
     def notify(self, message: str, type: Any = None) -> None:

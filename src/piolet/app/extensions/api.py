@@ -259,7 +259,7 @@ class ExtensionAPI:
     def set_session_name(self, name: str) -> None:
         session = self._runner.seat(self._extension, "set_session_name").session
         session.session.append_session_info(name)
-        self._runner.later(self._extension, "set_session_name", session.tell_name())
+        self._runner.outbox.later(self._extension, "set_session_name", session.tell_name())
 
     def get_session_name(self) -> str | None:
         return self._runner.seat(self._extension, "get_session_name").session.session.name
@@ -341,4 +341,4 @@ class ExtensionAPI:
         harness = self._runner.seat(self._extension, "set_thinking_level").session.harness
         change = harness.use_thinking_level(level)
         if change is not None:
-            self._runner.later(self._extension, "set_thinking_level", harness.publish(change))
+            self._runner.outbox.later(self._extension, "set_thinking_level", harness.publish(change))

@@ -156,7 +156,7 @@ class ExtensionContext:
                 if on_complete is not None:
                     on_complete(result)
 
-        self._runner.later(self._extension, "compact", work())
+        self._runner.outbox.later(self._extension, "compact", work())
 
     def get_system_prompt(self) -> str:
         """The system prompt as it was last built: of the run under way, or for the command that asks."""

@@ -53,7 +53,7 @@ class Outbox:
         """Send a custom message and return at once."""
         rest = self._place(extension, draft, _way(deliver_as), trigger_turn)
         if rest is not None:
-            self._later(extension, "send_message", rest)
+            self.later(extension, "send_message", rest)
 
     async def deliver(
         self, extension: Extension, draft: CustomMessageDraft, deliver_as: DeliverAs | None, trigger_turn: bool | None
@@ -90,7 +90,7 @@ class Outbox:
     def append_entry(self, extension: Extension, session: AgentSession, custom_type: str, data: Any) -> str:
         """Store an entry that the model never sees; return its id."""
         entry_id, events = session.harness.appender.place(CustomDraft(custom_type, data), "now")
-        self._later(extension, "append_entry", _publish(session.harness, events))
+        self.later(extension, "append_entry", _publish(session.harness, events))
         assert entry_id is not None, "state never waits"
         return entry_id
 
@@ -133,9 +133,9 @@ class Outbox:
                 raise RuntimeError(f"{BUSY} (deliver_as='steer' or 'follow_up')")
             if not expand and not session.harness.hooks.wanted(INPUT):
                 message = UserMessage([TextContent(prompt.text), *prompt.images], now_ms())
-                self._later(extension, "send_user_message", self._enqueue(session, message, behavior))
+                self.later(extension, "send_user_message", self._enqueue(session, message, behavior))
                 return
-        self._later(extension, "send_user_message", self._prompt(session, prompt, behavior, expand))
+        self.later(extension, "send_user_message", self._prompt(session, prompt, behavior, expand))
 
     def _prompt(
         self, session: AgentSession, prompt: UserPrompt, behavior: Behavior | None, expand: bool
@@ -180,7 +180,8 @@ class Outbox:
             await asyncio.wait(work)
         return bool(work)
 
-    def _later(self, extension: Extension, what: str, rest: Awaitable[object]) -> None:
+    def later(self, extension: Extension, what: str, rest: Awaitable[object]) -> None:
+        """Finish something by itself, and let those who wait for idleness wait for it."""
         task = self._runner.later(extension, what, rest)
         self._work.add(task)
         task.add_done_callback(self._work.discard)

@@ -351,6 +351,8 @@ class ExtensionRunner:
 
         def ended(task: asyncio.Task[T]) -> None:
             extension.tasks.discard(task)
+            if asyncio.iscoroutine(work):
+                work.close()  # it may have been cancelled before it began
             if not task.cancelled() and isinstance(error := task.exception(), Exception):
                 self.report(extension, what, error)
 
