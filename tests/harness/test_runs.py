@@ -3,54 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from piolet.agent.tools import AgentTool
-from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.errors import HarnessBusy
-from piolet.harness.harness import AgentHarness
-from piolet.harness.hooks import HookFailure, Hooks
 from piolet.harness.retry import RetryPolicy
-from piolet.harness.session.session import Session
-from piolet.llm.messages import AssistantMessage, UserMessage, text_of
-from tests.agent.conversation import ECHO, check_context, line
-from tests.support.scripted_model import MODEL, Reply, ScriptedModel, call, fails, hangs, says
+from piolet.llm.messages import AssistantMessage, UserMessage
+from tests.agent.conversation import line
+from tests.harness.talk import Harness
+from tests.support.scripted_model import call, fails, hangs, says
 from tests.support.timing import until
 from tests.support.virtual_time import jumping, now, run_jumping
-
-
-class Harness:
-    """A harness over a scripted model and a session in memory; `lines` are its events."""
-
-    def __init__(self, *replies: Reply, tools: Sequence[AgentTool] = (ECHO,), **more: Any) -> None:
-        self.model = ScriptedModel(*replies)
-        self.failures: list[HookFailure] = []
-        self.harness = AgentHarness(
-            models=self.model,
-            model=MODEL,
-            environment=LocalEnvironment("/"),
-            session=Session.in_memory("/"),
-            tools=tools,
-            hooks=Hooks(self.failures.append),
-            **more,
-        )
-        self.events: list[Any] = []
-        self.harness.subscribe(self.events.append)
-
-    @property
-    def lines(self) -> list[str]:
-        return [line(event) for event in self.events if event.type not in ("message_update", "entry_appended")]
-
-    def stored(self) -> list[str]:
-        """What the session holds, as ``role: text``."""
-        messages = self.harness.session.build_context().messages
-        return [f"{message.role}: {text_of(message.content)}" for message in messages]  # type: ignore[union-attr]
-
-    def check(self) -> None:
-        check_context([m for m in self.harness.session.build_context().messages if not isinstance(m, str)])  # type: ignore[misc]
 
 
 async def test_a_run_settles_once_and_is_stored() -> None:
@@ -108,7 +72,12 @@ def test_an_abort_ends_the_wait_before_a_retry_at_once() -> None:
         begin = now()
         await talk.harness.prompt("go")
         assert now() - begin == 10
-        assert talk.lines[-4:] == ["agent_end", "auto_retry_start", "auto_retry_end", "agent_settled"]
+        assert talk.lines[-4:] == [
+            "agent_end",
+            "auto_retry_start 1",
+            "auto_retry_end 1 Retry cancelled",
+            "agent_settled",
+        ]
         end = talk.events[-2]
         assert (end.success, end.final_error) == (False, "Retry cancelled")
         assert len(talk.model.requests) == 1

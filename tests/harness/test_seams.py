@@ -31,7 +31,7 @@ from piolet.harness.prompt.parts import PromptParts
 from piolet.harness.session.session import Session
 from piolet.llm.messages import text, text_of
 from tests.agent.conversation import ECHO
-from tests.harness.test_runs import Harness
+from tests.harness.talk import Harness
 from tests.support.scripted_model import call, says
 
 NOTE: Hook[str, str] = Hook("note", fold=lambda event, more: event + more)

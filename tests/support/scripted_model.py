@@ -32,7 +32,7 @@ from piolet.llm.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from piolet.llm.messages import NO_USAGE, AssistantMessage, TextContent, ThinkingContent, ToolCall
+from piolet.llm.messages import NO_USAGE, AssistantMessage, TextContent, ThinkingContent, ToolCall, Usage
 from piolet.llm.model import Context, Model, ModelCost, StreamOptions
 from piolet.llm.stream import AssistantStream
 
@@ -46,7 +46,8 @@ StopReason: TypeAlias = Literal["stop", "length", "toolUse"]
 class Reply:
     """`delay`: seconds before the first event; `pause`: before each further one. `error`: ends so, after the blocks.
     `hang`: goes on for ever after its blocks, the last one left open. `deaf`: does not listen to its signal.
-    `crash`: what the stream raises after its blocks, against its contract; `crash_at_once`: what opening it raises."""
+    `crash`: what the stream raises after its blocks, against its contract; `crash_at_once`: what opening it raises.
+    `usage`: what it tells at its end."""
 
     blocks: Sequence[Block] = ()
     stop: StopReason = "stop"
@@ -57,13 +58,21 @@ class Reply:
     deaf: bool = False
     crash: BaseException | None = None
     crash_at_once: Exception | None = None
+    usage: Usage = NO_USAGE
 
 
-def says(*blocks: str | Block, stop: StopReason | None = None, delay: float = 0, pause: float = 0) -> Reply:
-    """A whole answer. It stops for "toolUse" if it holds calls."""
+def says(
+    *blocks: str | Block,
+    stop: StopReason | None = None,
+    delay: float = 0,
+    pause: float = 0,
+    tokens: tuple[int, int] = (0, 0),
+) -> Reply:
+    """A whole answer. It stops for "toolUse" if it holds calls. `tokens` of input and output are its usage."""
     content = _content(blocks)
     calls = any(isinstance(block, ToolCall) for block in content)
-    return Reply(content, stop or ("toolUse" if calls else "stop"), delay=delay, pause=pause)
+    usage = structs.replace(NO_USAGE, input=tokens[0], output=tokens[1], total_tokens=sum(tokens))
+    return Reply(content, stop or ("toolUse" if calls else "stop"), delay=delay, pause=pause, usage=usage)
 
 
 def fails(error: str, *blocks: str | Block, delay: float = 0) -> Reply:
@@ -149,7 +158,7 @@ class _Answer:
                 raise ConnectionError(reply.error)
             if reply.hang:
                 await self._wait(1e6)
-            yield DoneEvent(reply.stop, structs.replace(self.partial(), stop_reason=reply.stop))
+            yield DoneEvent(reply.stop, structs.replace(self.partial(), stop_reason=reply.stop, usage=reply.usage))
             return
         except Aborted:
             reason, text = "aborted", "Request was aborted"

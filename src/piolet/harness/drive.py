@@ -81,7 +81,7 @@ class Drive:
         harness = self._harness
         try:
             inputs = await self._build_prompt()
-            await self._compact_if_due(last_answer(harness.agent.messages))
+            await self._compact_if_due()
             if prompts:
                 prompts = await self._begin(prompts, inputs)
             elif not self._queued:
@@ -220,7 +220,7 @@ class Drive:
         if isinstance(self._retry, Retry):
             return await self._wait_for(self._retry, last)
         if last.stop_reason != "aborted":
-            await self._compact_if_due(last)
+            await self._compact_if_due()
         return False
 
     async def _end_retries(self) -> None:
@@ -298,8 +298,9 @@ class Drive:
         await self._harness.appender.append_all([ContextEditDraft(entry_id) for entry_id in ids])
         self._harness.context.refresh()
 
-    async def _compact_if_due(self, answer: AssistantMessage | None) -> None:
-        if self._harness.compactor.is_due(answer):
+    async def _compact_if_due(self) -> None:
+        self._harness.context.refresh()
+        if self._harness.compactor.is_due():
             await self._compact("threshold")
 
     async def _compact(self, reason: CompactionReason, *, will_retry: bool = False) -> CompactionResult | None:

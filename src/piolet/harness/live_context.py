@@ -6,7 +6,7 @@ Between two such changes the agent's list grows along with the session, and noth
 
 from __future__ import annotations
 
-from typing import TypeGuard
+from collections.abc import Sequence
 
 from piolet.agent.agent import Agent
 from piolet.harness.compaction.estimate import (
@@ -17,8 +17,7 @@ from piolet.harness.compaction.estimate import (
     usable_usage,
 )
 from piolet.harness.messages import SystemMessage
-from piolet.harness.session.context import entry_ms
-from piolet.harness.session.entries import CompactionEntry, ContextEditEntry
+from piolet.harness.session.entries import ContextEditEntry
 from piolet.harness.session.session import Session
 from piolet.harness.stats import ContextUsage
 from piolet.llm.estimate import usage_tokens
@@ -32,9 +31,9 @@ class LiveContext:
         self._session = session
         self._agent = agent
         self._stale = False
-        self._settled = 0
+        self._kept = 0  # so many messages are older than the last compaction, or its summary
+        self._settled = 0  # so many are older than the last compaction or context edit
         self._edited = False
-        self._compacted_ms: int | None = None
         self.rebuild()
 
     def invalidate(self) -> None:
@@ -50,11 +49,10 @@ class LiveContext:
         """Build the context from the session."""
         self._stale = False
         context = self._session.build_context()
-        self._agent.replace_messages([message for message in context.messages if _is_given(message)])
-        self._settled = sum(_is_given(message) for message in context.messages[: context.settled])
+        self._agent.replace_messages(_given(context.messages))
+        self._kept = len(_given(context.messages[: context.kept]))
+        self._settled = len(_given(context.messages[: context.settled]))
         self._edited = any(isinstance(entry, ContextEditEntry) for entry in context.entries)
-        first = context.entries[0] if context.entries else None
-        self._compacted_ms = entry_ms(first) if isinstance(first, CompactionEntry) else None
 
     # ---- how full it is (the compaction specification, sections 1 and 2)
 
@@ -64,36 +62,31 @@ class LiveContext:
         tools = [tool.spec() for tool in self._agent.tools]
         return estimate_projected(context, self._agent.system_prompt or "", tools)
 
-    def tokens_with(self, answer: AssistantMessage) -> int | None:
-        """Return the tokens of the context that `answer` ended; None if what is known is older than the compaction."""
-        if self._is_stale(answer):
+    def tokens_at_last_answer(self) -> int | None:
+        """Return the tokens of the context that the last answer ended; None if nothing was told since a compaction."""
+        messages = self._agent.messages
+        last = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], AssistantMessage)), None)
+        if last is None or last < self._kept:
             return None
-        usage = usable_usage(answer)
         if self._edited:
             return self.estimate().tokens
-        if usage is not None:
+        if (usage := usable_usage(messages[last])) is not None:
             return usage_tokens(usage)
-        estimate, anchor = self._anchored()
-        return None if anchor is not None and self._is_stale(anchor) else estimate.tokens
+        estimate = estimate_context(messages)
+        return None if self._is_old(estimate.last_usage_index) else estimate.tokens
 
     def usage(self) -> ContextUsage:
         """Return how full the window is; unknown after a compaction until a provider has told."""
-        estimate, anchor = self._anchored()
-        unknown = self._compacted_ms is not None and (anchor is None or self._is_stale(anchor))
+        estimate = estimate_context(self._agent.messages)
+        anchor = estimate.last_usage_index
+        unknown = self._is_old(anchor) or (anchor is None and self._kept > 0)
         return ContextUsage(None if unknown else estimate.tokens, self._agent.model.context_window)
 
-    def _anchored(self) -> tuple[ContextEstimate, AssistantMessage | None]:
-        """Return an estimate, and the answer with whose usage it begins."""
-        messages = self._agent.messages
-        estimate = estimate_context(messages)
-        anchor = None if estimate.last_usage_index is None else messages[estimate.last_usage_index]
-        return estimate, anchor if isinstance(anchor, AssistantMessage) else None
-
-    def _is_stale(self, answer: AssistantMessage) -> bool:
-        """Whether `answer` is not newer than the last compaction: its usage is that of another context."""
-        return self._compacted_ms is not None and answer.timestamp <= self._compacted_ms
+    def _is_old(self, anchor: int | None) -> bool:
+        """Whether the answer at that place told of the context before the last compaction."""
+        return anchor is not None and anchor < self._kept
 
 
-def _is_given(message: object) -> TypeGuard[BaseMessage]:
-    """Whether a model gets `message`: prompts in files of pi and messages that we do not know are left out."""
-    return isinstance(message, BaseMessage) and not isinstance(message, SystemMessage)
+def _given(messages: Sequence[object]) -> list[BaseMessage]:
+    """Return what a model gets of `messages`: prompts in files of pi, and what we do not know, are left out."""
+    return [m for m in messages if isinstance(m, BaseMessage) and not isinstance(m, SystemMessage)]

@@ -83,9 +83,9 @@ class Compactor:
         room = window - settings.reserve_tokens if window > settings.reserve_tokens else window // 2
         return replace(settings, keep_recent_tokens=min(settings.keep_recent_tokens, room // 2))
 
-    def is_due(self, answer: AssistantMessage | None) -> bool:
-        """Whether the context that `answer` ended is too full (the specification, section 1)."""
-        tokens = None if answer is None else self._harness.context.tokens_with(answer)
+    def is_due(self) -> bool:
+        """Whether the context that the last answer ended is too full (the specification, section 1)."""
+        tokens = self._harness.context.tokens_at_last_answer()
         return tokens is not None and self._is_too_much(tokens)
 
     def is_due_between_turns(self) -> bool:

@@ -32,25 +32,29 @@ from piolet.llm.messages import AssistantMessage, TextContent, ToolResultMessage
 class SessionContext(Struct, frozen=True):
     """What the model sees at one leaf. `entries` are those that the compaction rule leaves, in the model's order.
 
-    `settled`: how many of `messages` are of entries up to the last compaction or context edit.
+    `kept`: how many of `messages` are the last compaction's summary and what it kept. `settled`: how many are of
+    entries up to the last compaction or context edit.
     """
 
     messages: list[StoredMessage]
     thinking_level: str
     model: ModelRef | None
     entries: list[Entry]
+    kept: int = 0
     settled: int = 0
 
 
 class Selection(Struct, frozen=True):
     """What of a path goes into the context, and the settings that the whole path gives.
 
-    `settled`: how many of `heads` stand on the path up to the last compaction or context edit.
+    `kept`: how many of `heads` are the last compaction and what it kept. `settled`: how many stand on the path up to
+    the last compaction or context edit.
     """
 
     heads: list[Head]
     thinking_level: str
     model: ModelRef | None
+    kept: int = 0
     settled: int = 0
 
 
@@ -74,13 +78,13 @@ def select(path: Sequence[Head]) -> Selection:
     model = next((head.model for head in reversed(path) if head.model is not None), None)
     cut = _last(path, lambda head: head.type == "compaction")
     if cut < 0:
-        return Selection(list(path), level, model, _last(path, _is_edit) + 1)
+        return Selection(list(path), level, model, settled=_last(path, _is_edit) + 1)
     compaction = path[cut]
     first = _last(path[:cut], lambda head: head.id == compaction.link)
     kept = [head for head in path[first:cut] if head.role != "system"] if first >= 0 else []
     after = path[cut + 1 :]
-    settled = 1 + len(kept) + _last(after, _is_edit) + 1
-    return Selection([compaction, *kept, *after], level, model, settled)
+    chosen = [compaction, *kept]
+    return Selection([*chosen, *after], level, model, len(chosen), len(chosen) + _last(after, _is_edit) + 1)
 
 
 def _last(path: Sequence[Head], wanted: Callable[[Head], bool]) -> int:
@@ -96,7 +100,7 @@ def assemble(selection: Selection, entries: Sequence[Entry]) -> SessionContext:
     """Return the context of the selected entries, given in the selection's order."""
     edits = {entry.target_id: entry.replacement for entry in entries if isinstance(entry, ContextEditEntry)}
     messages: list[StoredMessage] = []
-    settled = 0
+    kept = settled = 0
     for place, entry in enumerate(entries):
         if isinstance(entry, CompactionEntry) and place > 0:
             continue  # an older one, inside the kept range: the newest summary covers it
@@ -104,9 +108,11 @@ def assemble(selection: Selection, entries: Sequence[Entry]) -> SessionContext:
             messages += messages_of(entry)
         elif (replacement := edits[entry.id]) is not None:
             messages += [edited(message, replacement) for message in messages_of(entry)]
+        if place < selection.kept:
+            kept = len(messages)
         if place < selection.settled:
             settled = len(messages)
-    return SessionContext(messages, selection.thinking_level, selection.model, list(entries), settled)
+    return SessionContext(messages, selection.thinking_level, selection.model, list(entries), kept, settled)
 
 
 def messages_of(entry: Entry) -> list[StoredMessage]:
