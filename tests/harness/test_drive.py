@@ -33,7 +33,7 @@ QUICK = RetryPolicy(base_delay_ms=1)
 TOO_LONG = "prompt is too long: 250000 tokens > 200000 maximum"
 
 
-# ------------------------------------------------------------------------------------------------------------ retries
+# ---- retries
 
 
 async def test_a_request_that_failed_for_a_moment_is_tried_again_without_its_failed_answer() -> None:
@@ -140,7 +140,7 @@ def test_a_message_that_comes_during_the_wait_is_delivered_with_the_next_try() -
     run_jumping(scenario())
 
 
-# -------------------------------------------------------------------------------------------------------- full windows
+# ---- full windows
 
 HISTORY = (says("first " + "x" * 400), says("second " + "x" * 400))
 
@@ -380,7 +380,7 @@ async def test_automatic_compaction_that_is_off_leaves_everything_alone() -> Non
     assert talk.outline("compaction_start", "compaction_end") == []
 
 
-# -------------------------------------------------------------------------------------------- a disk that takes no more
+# ---- a disk that takes no more
 
 
 @pytest.fixture
@@ -498,7 +498,7 @@ async def test_details_without_a_json_form_stop_the_run_with_a_word_about_them()
     assert (await talk.harness.prompt("again")).text == "Done."
 
 
-# ------------------------------------------------------------------------------------------------ an abort at each wait
+# ---- an abort at each wait
 
 
 async def hang(event: Any = None) -> None:
@@ -659,7 +659,7 @@ async def test_a_handler_cannot_continue_an_aborted_run() -> None:
     assert len(talk.model.requests) == 1
 
 
-# ---------------------------------------------------------------------------------------------------------- the prompt
+# ---- the prompt
 
 
 async def test_the_prompt_is_built_again_before_each_request() -> None:

@@ -41,7 +41,7 @@ from piolet.harness.prompt.system_prompt import system_prompt
 from piolet.harness.prompt.templates import PromptTemplate, expand_template
 from piolet.harness.recorder import Recorder
 from piolet.harness.retry import RetryPolicy
-from piolet.harness.session.copying import branched_session, fork
+from piolet.harness.session.copying import clone, fork
 from piolet.harness.session.session import Session
 from piolet.harness.stats import ContextUsage, SessionStats
 from piolet.harness.sync import run_sync
@@ -416,7 +416,7 @@ class AgentHarness:
 
         "before" takes a user message only, and ends before it. Raises `SessionError`.
         """
-        return fork(self.session, entry_id)[0] if position == "before" else branched_session(self.session, entry_id)
+        return fork(self.session, entry_id)[0] if position == "before" else clone(self.session, entry_id)
 
     # ---- events
 

@@ -57,12 +57,16 @@ def fork(session: Session, entry_id: str) -> tuple[Session, str]:
     return branched_session(session, head.parent_id), text
 
 
-def clone(session: Session) -> Session:
-    """Return a new session with the current branch. Raises `NotSaved` without a file, `InvalidEntry` without leaf."""
-    if session.leaf_id is None:
+def clone(session: Session, leaf: str | None = None) -> Session:
+    """Return a new session with the branch that ends in `leaf` (default: the current leaf).
+
+    Raises `NotSaved` without a file, `InvalidEntry` without leaf, `UnknownEntry`.
+    """
+    leaf = leaf or session.leaf_id
+    if leaf is None:
         raise InvalidEntry("Cannot clone session: no current entry selected")
     _check_saved(session)
-    return branched_session(session, session.leaf_id)
+    return branched_session(session, leaf)
 
 
 def fork_points(session: Session) -> list[tuple[str, str]]:
