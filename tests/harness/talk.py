@@ -17,7 +17,7 @@ from piolet.harness.harness import AgentHarness
 from piolet.harness.hooks import HookFailure, Hooks
 from piolet.harness.session.session import Session
 from piolet.llm.handoff import prepare_history, word_id
-from piolet.llm.messages import BaseMessage, UserMessage, text_of
+from piolet.llm.messages import AssistantMessage, BaseMessage, UserMessage, text_of
 from piolet.llm.model import Context, Model, StreamOptions
 from piolet.llm.stream import AssistantStream
 from tests.agent.conversation import ECHO, check_context, line
@@ -98,12 +98,18 @@ class Harness:
         mine = [told_message(m) for m in self.harness.agent.messages]
         assert mine == self.stored()
         for request in self.model.requests:
-            check_context(provider_view(request))
+            check_request(request)
 
 
-def provider_view(request: Request) -> Sequence[BaseMessage]:
-    """What a provider gets of a request. Neighbouring messages of the user count as one."""
-    return prepare_history(request.context.messages, request.model, word_id(64))
+def check_request(request: Request, *, branches: bool = False) -> None:
+    """Fail unless a provider takes the request. With `branches` answers may follow each other, as after a move to an
+    answer in the tree and one more request that a handler asked for."""
+    kept: list[BaseMessage] = []
+    for message in prepare_history(request.context.messages, request.model, word_id(64)):
+        if branches and isinstance(message, AssistantMessage) and (not kept or isinstance(kept[-1], AssistantMessage)):
+            kept.append(UserMessage("", 0))
+        kept.append(message)
+    check_context(kept)
 
 
 def told(event: Any) -> str:
@@ -125,10 +131,6 @@ def told(event: Any) -> str:
 def told_message(message: Any) -> str:
     text = message.summary if hasattr(message, "summary") else text_of(getattr(message, "content", ""))
     return f"{message.role}: {text}"
-
-
-def question(text: str = "go") -> UserMessage:
-    return UserMessage(text, 0)
 
 
 def policy(reserve: int = 1000, keep: int = 20, *, enabled: bool = True) -> CompactionPolicy:

@@ -27,8 +27,7 @@ from piolet.llm.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from tests.agent.conversation import check_context
-from tests.harness.talk import Harness, provider_view
+from tests.harness.talk import Harness, check_request
 from tests.support.scripted_model import fails, says
 
 #: Tokens of a text; few values, so that budgets are met exactly.
@@ -209,22 +208,9 @@ def test_through_the_harness_the_context_fits_or_the_failure_is_told(
         await talk.harness.prompt("go on")
         assert [told for told in talk.outline("compaction_end") if "None" in told] == []
         for request in talk.model.requests:
-            check_provider(request)
+            check_request(request, branches=True)
 
     asyncio.run(scenario())
-
-
-def check_provider(request: Any) -> None:
-    """Branches may end in an answer that another follows; all else is checked."""
-    messages = provider_view(request)
-    kept: list[Any] = []
-    for message in messages:
-        if kept and isinstance(message, AssistantMessage) and isinstance(kept[-1], AssistantMessage):
-            kept.append(UserMessage("", 0))
-        kept.append(message)
-    if kept and isinstance(kept[0], AssistantMessage):
-        kept.insert(0, UserMessage("", 0))
-    check_context(kept)
 
 
 @settings(max_examples=80, deadline=None)
