@@ -72,13 +72,7 @@ def _run(words: list[str]) -> int:
 
 def _command(words: list[str]) -> int:
     import importlib
-    from importlib.util import find_spec
 
-    if find_spec(COMMANDS[words[0]]) is None:
-        from piolet.modes.say import complain
-
-        complain(f"piolet {words[0]} is not in this version")
-        return 1
     return int(importlib.import_module(COMMANDS[words[0]]).main(words))
 
 
