@@ -264,6 +264,9 @@ if TYPE_CHECKING:
         Setting as Setting,
         SettingsList as SettingsList,
     )
+    from piolet.tui.custom_editor import (
+        CustomEditor as CustomEditor,
+    )
     from piolet.tui.keys import (
         Key as Key,
     )
@@ -362,6 +365,7 @@ _NAMES = {
     "piolet.llm.stream": "AssistantStream StreamFunction",
     "piolet.tui.component": "Box Component Loader Markdown Text",
     "piolet.tui.component_input": "Editor Input SelectList Setting SettingsList",
+    "piolet.tui.custom_editor": "CustomEditor",
     "piolet.tui.keys": "Key",
     "piolet.tui.ui_theme": "UiTheme",
 }

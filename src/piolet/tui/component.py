@@ -14,6 +14,7 @@ from piolet.tui.blocks.rules import SPINNER
 from piolet.tui.keys import Key
 from piolet.tui.markdown import render
 from piolet.tui.markdown_inline import Look
+from piolet.tui.spans import Line, clip
 from piolet.tui.ui_theme import UiTheme
 
 
@@ -27,6 +28,12 @@ class Component(Protocol):
 
     def render(self, width: int) -> list[str]:
         """Return the lines, each at most `width` cells wide."""
+
+
+def component_lines(component: Component, width: int) -> list[Line]:
+    """Return what `component` draws as lines of at most `width` cells."""
+    drawn = component.render(width)
+    return [clip(line, width, "") for line in ansi.parse("\n".join(drawn))] if drawn else []
 
 
 def handle_input(component: Component, key: Key) -> bool:

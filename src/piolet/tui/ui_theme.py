@@ -13,8 +13,12 @@ class UiTheme:
 
     def __init__(self, palette: Mapping[str, Color] | None = None, *, hyperlinks: bool = True) -> None:
         """`palette`: the literal colour of each token; none: no colours."""
+        self.use(palette or {}, hyperlinks=hyperlinks)
+
+    def use(self, palette: Mapping[str, Color], *, hyperlinks: bool = True) -> None:
+        """Go on with other colours: who keeps this object draws in them from now on."""
         self.hyperlinks = hyperlinks
-        self._writer = AnsiWriter(palette or {}, links=hyperlinks)
+        self._writer = AnsiWriter(palette, links=hyperlinks)
 
     def fg(self, token: str, text: str) -> str:
         """Return `text` in the colour of a theme token."""

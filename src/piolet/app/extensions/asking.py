@@ -17,10 +17,19 @@ Kind: TypeAlias = Literal["select", "confirm", "input", "editor", "custom"]
 class AskingUI:
     """Does what `ui()` does. `tell` is called when the first of overlapping dialogs opens and when the last is over."""
 
-    def __init__(self, ui: Callable[[], UI], tell: Callable[[Hook[UiPrompt, None], UiPrompt], None]) -> None:
+    def __init__(
+        self,
+        ui: Callable[[], UI],
+        tell: Callable[[Hook[UiPrompt, None], UiPrompt], None],
+        open: set[object] | None = None,
+    ) -> None:
         self._ui = ui
         self._tell = tell
-        self._open = 0
+        self._open = set() if open is None else open
+
+    def of(self, owner: object) -> AskingUI:
+        """Return the same for one extension; its dialogs count with those of the others."""
+        return AskingUI(lambda: self._ui().of(owner), self._tell, self._open)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ui(), name)
@@ -62,12 +71,13 @@ class AskingUI:
             yield
             return
         prompt = UiPrompt("extension", kind, title)
-        self._open += 1
-        if self._open == 1:
+        mark = object()
+        self._open.add(mark)
+        if len(self._open) == 1:
             self._tell(UI_PROMPT_START, prompt)
         try:
             yield
         finally:
-            self._open -= 1
+            self._open.remove(mark)
             if not self._open:
                 self._tell(UI_PROMPT_END, prompt)

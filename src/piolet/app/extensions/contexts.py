@@ -62,7 +62,7 @@ class ExtensionContext:
     @property
     def ui(self) -> UI:
         """Questions to the user and things to show; where nobody is, every method has a defined answer."""
-        return self._seat().ui
+        return self._seat().ui.of(self._extension)
 
     @property
     def mode(self) -> Mode:

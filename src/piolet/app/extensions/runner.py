@@ -10,6 +10,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from msgspec import Struct
@@ -32,6 +33,7 @@ from piolet.app.extensions.definitions import (
     FlagDefinition,
     FlagValue,
     Mode,
+    ShortcutDefinition,
     ToolDefinition,
     ToolInfo,
 )
@@ -168,6 +170,25 @@ class ExtensionRunner:
         for extension in self.extensions:
             found = extension.flags | found
         return found
+
+    @property
+    def shortcuts(self) -> dict[str, Callable[[], None]]:
+        """What to call when a key of an extension is pressed; of two that want one key, the first gets it."""
+        return {
+            key: partial(self._press, extension, shortcut)
+            for extension in reversed(self.extensions)
+            for key, shortcut in extension.shortcuts.items()
+        }
+
+    def _press(self, extension: Extension, shortcut: ShortcutDefinition) -> None:
+        what = f"shortcut:{shortcut.key}"
+        try:
+            result = shortcut.handler(ExtensionContext(self, extension))
+        except Exception as error:
+            self.report(extension, what, error)
+            return
+        if inspect.isawaitable(result):
+            self.later(extension, what, result)
 
     # ---- from loading to a session
 

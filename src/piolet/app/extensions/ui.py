@@ -7,11 +7,14 @@ screen can do (own components, editor, header and footer) has an answer here too
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from piolet.base.abort import AbortSignal
+
+if TYPE_CHECKING:
+    from piolet.tui.ui_theme import UiTheme
 
 NotifyType: TypeAlias = Literal["info", "warning", "error"]
 Placement: TypeAlias = Literal["above_editor", "below_editor"]
@@ -27,6 +30,13 @@ class UI(Protocol):
 
     #: Whether somebody is there to answer.
     has_ui: ClassVar[bool]
+
+    def of(self, owner: object) -> UI:
+        """Return the same for one extension, so that what it shows is known as its own."""
+
+    @property
+    def theme(self) -> UiTheme:
+        """The colours in force."""
 
     async def select(
         self, title: str, options: Sequence[str], *, timeout: float | None = None, signal: AbortSignal | None = None
@@ -74,6 +84,15 @@ class NullUI:
     """Nobody is there: dialogs are cancelled at once, the rest does nothing."""
 
     has_ui: ClassVar[bool] = False
+
+    def of(self, owner: object) -> UI:
+        return self
+
+    @property
+    def theme(self) -> UiTheme:
+        from piolet.tui.ui_theme import UiTheme
+
+        return UiTheme()
 
     async def select(
         self, title: str, options: Sequence[str], *, timeout: float | None = None, signal: AbortSignal | None = None

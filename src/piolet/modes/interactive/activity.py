@@ -29,6 +29,10 @@ class Activity:
     def busy(self) -> bool:
         return bool(self.message)
 
+    def reset(self) -> None:
+        """Take back what extensions have changed."""
+        self.word, self.frames, self.seconds, self.visible = WORKING, SPINNER, SPINNER_SECONDS, True
+
     def work(self) -> None:
         """The model or its tools are at work."""
         self.message, self.until = self.word, None

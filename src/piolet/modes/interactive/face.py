@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from piolet.app.hook_points import SESSION_SHUTDOWN, SESSION_START, SessionShutdown, SessionStart
 from piolet.app.local_models import how_to_use, unconfigured_servers
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.runtime import Runtime
@@ -31,18 +32,23 @@ from piolet.modes.interactive.history import prompts_of
 from piolet.modes.interactive.looks import Looks
 from piolet.modes.interactive.presenter import Look, Presenter
 from piolet.modes.interactive.progress import Progress
+from piolet.modes.interactive.renderers import Renderers, ToolRenderers
+from piolet.modes.interactive.screen_ui import ScreenUI
 from piolet.modes.interactive.sources import sources
 from piolet.modes.interactive.startup import header_block, resource_blocks
 from piolet.modes.interactive.submission import Submission
+from piolet.modes.interactive.surface import Surface
 from piolet.modes.interactive.thinking_block import ThinkingBlock
 from piolet.modes.interactive.user_shell import UserShell
 from piolet.modes.interactive.whats_new import news
 from piolet.tui.blocks.footer import footer_lines
+from piolet.tui.blocks.messages import THINKING_LABEL
 from piolet.tui.editor import Editor
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
 from piolet.tui.panels.panel import Panel
 from piolet.tui.spans import Line
+from piolet.tui.theme import Theme
 from piolet.tui.transcript import TranscriptBlock
 from piolet.tui.widgets.transcript_view import WHEEL_ROWS
 
@@ -58,6 +64,8 @@ MakePrompts: TypeAlias = Callable[[Runtime], Sequence[UserPrompt]]
 
 #: What may go wrong when a user asks for something: told in a line, and the program goes on.
 EXPECTED = (PromptRejected, HarnessError, SessionError, SettingsError, TrustError, LlmError, OSError)
+
+_FIRST, _LAST = -1_000_000, 1_000_000  # before and after the handlers of all extensions
 
 
 class Face:
@@ -88,14 +96,18 @@ class Face:
         self.editor = Editor(self.keymap)
         self.looks = Looks()
         self.footer = Footer()
+        self.head: list[TranscriptBlock] = []
         self.statuses: dict[str, str] = {}
-        self._title = ""
+        self._title = self._given_title = ""
+        self._shown: object = None  # the services that are taken on
+        self.surface = Surface(self)
         self.keys = actions.Keys(self)
         self.submission = Submission(self)
         self.shell = UserShell(self)
         self.progress = Progress(self)
         self.app: InteractiveApp = InteractiveApp(self, self.editor, self.looks.strips(), streams)
         self.app.editor_area.sources = sources(self)
+        self.app.editor_area.draw_instead = partial(self.surface.slot_lines, "editor")
         self.dialogs = dialogs.Dialogs(self.app, lambda: self.keymap)
         self.presenter = Presenter(self.app.transcript_view.transcript, Look(), self.app.transcript_view.paint_soon)
 
@@ -133,7 +145,11 @@ class Face:
         runtime.subscribe(self.progress.on_event)
         runtime.on_failure = self._on_failure
         runtime.on_shutdown = self.quit_when_idle
+        runtime.bind(ScreenUI(self))
+        runtime.hooks.on(SESSION_SHUTDOWN, self._on_session_end, owner=self, rank=_LAST)
+        runtime.hooks.on(SESSION_START, self._on_session_start, owner=self, rank=_FIRST)
         self.take_on_services()
+        self._take_on_renderers()
         await self.show_head()
         self.take_on_session()
         if text := news(runtime.services):
@@ -149,7 +165,7 @@ class Face:
 
     def take_on_services(self) -> None:
         """Use the settings, keys and themes of the runtime's services, which have changed."""
-        services = self.runtime.services
+        services = self._shown = self.runtime.services
         settings, view = services.settings, self.app.transcript_view
         self.keymap = self.editor.keymap = Keymap(services.keybindings.keys)
         self.editor.padding = settings.editor_padding_x
@@ -177,7 +193,23 @@ class Face:
         themes = {name: loaded.theme for name, loaded in services.resources.themes.items()}
         if problem := self.looks.apply(services.settings, themes, setting):
             self.presenter.warn(problem)
+        self._recolor()
+
+    def show_theme(self, theme: Theme | str) -> str | None:
+        """Draw everything in the colours of a theme; return what is wrong with it, if anything."""
+        if isinstance(theme, Theme):
+            self.looks.theme = theme
+        else:
+            themes = {name: loaded.theme for name, loaded in self.runtime.services.resources.themes.items()}
+            if problem := self.looks.apply(self.runtime.services.settings, themes, theme):
+                return problem
+        self._recolor()
+        return None
+
+    def _recolor(self) -> None:
         self.app.set_strips(self.looks.strips())
+        self.surface.recolor()
+        self.presenter.recolor()
 
     async def show_head(self) -> None:
         """Put header and resources at the head of the transcript."""
@@ -186,7 +218,9 @@ class Face:
         finder = services.prompt_parts().context_files
         files = [] if quiet or finder is None else await finder()  # type: ignore[misc]
         resources = [] if quiet else resource_blocks(services, files)
-        self.presenter.set_head([] if quiet is True else [header_block(lambda: self.keymap), *resources])
+        self.head = [] if quiet is True else [header_block(lambda: self.keymap), *resources]
+        if not self.surface.has("header"):
+            self.presenter.set_head(self.head)
 
     async def _tell_of_models(self) -> None:
         """Say how to get a model, when there is none."""
@@ -216,17 +250,43 @@ class Face:
         self.tell_notices()
         self.refresh()
 
+    def _take_on_renderers(self) -> None:
+        """Let the extensions of the session draw what is theirs."""
+        extensions, look = self.runtime.extensions, self.presenter.look
+        look.custom = renderers = Renderers(extensions, self.surface)
+        look.renderers = ToolRenderers(renderers, extensions, self.surface)
+
     async def replacing(self, work: Awaitable[T]) -> T:
         """Await what may replace the session, and show the one that is open then."""
         before = self.runtime.session
         self.runtime.session.check_idle("leave the session")
         result = await work
         if self.runtime.session is not before:
-            if self.runtime.services is not before.services:
+            if self.runtime.services is not self._shown:  # handlers of the session's start have found more
                 self.take_on_services()
                 await self.show_head()
-            self.take_on_session()
+            self.refresh()
         return result
+
+    def _on_session_end(self, event: SessionShutdown) -> None:
+        """The extensions are about to go: so does what they show."""
+        self.surface.clear()
+        self.statuses.clear()
+        self._given_title = ""
+        self.app.editor_area.sources = sources(self)
+        self.progress.activity.reset()
+        self.presenter.set_thinking_label(THINKING_LABEL)
+
+    async def _on_session_start(self, event: SessionStart) -> None:
+        """Show a session before extensions hear of it: what they show then is to stay."""
+        if event.reason == "startup":
+            return
+        if self.runtime.services is not self._shown:
+            self.take_on_services()
+            await self.show_head()
+        self._take_on_renderers()
+        if event.reason != "reload":
+            self.take_on_session()
 
     # --------------------------------------------------------------------------------------------------- doing things
 
@@ -310,16 +370,27 @@ class Face:
     def on_key(self, key: Key) -> None:
         """A key was pressed: it is for the panel, if one is shown, else for the program, else for the editor."""
         panel = self.app.panel
+        if self.surface.hear(key):
+            return
         if panel is not None:
             if not panel.handle(key):
                 self.keys.scroll(key)
             self.app.redraw_panel()
-        elif not self.keys.handle(key):
-            outcome = self.editor.handle(key)
-            if outcome == "submit":
-                self.submission.submit()
-            if outcome != "ignored":
-                self.app.editor_area.update()
+        elif not self.surface.edit(key):
+            self.edit(key)
+        elif self.surface.has("editor"):
+            self.app.editor_area.redraw()
+
+    def edit(self, key: Key) -> bool:
+        """Do what `key` means to the program, else to the editor; return whether it meant something."""
+        if self.keys.handle(key):
+            return True
+        outcome = self.editor.handle(key)
+        if outcome == "submit":
+            self.submission.submit()
+        if outcome != "ignored":
+            self.app.editor_area.update()
+        return outcome != "ignored"
 
     def on_paste(self, text: str) -> None:
         """Text was pasted."""
@@ -357,22 +428,31 @@ class Face:
         if self.ready:
             session = self.runtime.session
             self.app.editor_area.rule_color = f"thinking{session.thinking_level.title()}"
-            self._set_title(controls.session_title(session.session.name, str(session.services.cwd)))
+            title = self._given_title or controls.session_title(session.session.name, str(session.services.cwd))
+            self._write_title(title)
         self.progress.refresh()
         self.app.redraw()
 
-    def _set_title(self, title: str) -> None:
+    def set_title(self, title: str) -> None:
+        """Name the window until the session is another one; empty: as usual."""
+        self._given_title = title
+        self.refresh()
+
+    def _write_title(self, title: str) -> None:
         if title != self._title:
             self._title = title
             self.app.write(controls.window_title(title))
 
     def widgets_above(self, width: int) -> Sequence[Line]:
-        return ()
+        return self.surface.widget_lines("above_editor", width)
 
     def widgets_below(self, width: int) -> Sequence[Line]:
-        return ()
+        return self.surface.widget_lines("below_editor", width)
 
     def footer_lines(self, width: int) -> Sequence[Line]:
         if not self.ready:
             return ()
+        own = self.surface.slot_lines("footer", width)
+        if own is not None:
+            return own
         return footer_lines(self.footer.view(self.runtime.session), width, self.statuses)

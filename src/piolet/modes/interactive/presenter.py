@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from piolet.agent.events import (
     MessageEnd,
@@ -17,7 +17,7 @@ from piolet.agent.events import (
 )
 from piolet.app.renderers.registry import BUILT_IN
 from piolet.app.renderers.view import ToolRenderer
-from piolet.harness.events import AutoRetryEnd, CompactionEnd, HarnessEvent
+from piolet.harness.events import AutoRetryEnd, CompactionEnd, EntryAppended, HarnessEvent
 from piolet.harness.messages import (
     BashExecutionMessage,
     BranchSummaryMessage,
@@ -25,6 +25,7 @@ from piolet.harness.messages import (
     CustomMessage,
 )
 from piolet.harness.prompt.skills import parse_skill_block
+from piolet.harness.session.entries import CustomEntry
 from piolet.llm.events import (
     TextDelta,
     TextEnd,
@@ -50,6 +51,7 @@ from piolet.llm.messages import (
 from piolet.modes.interactive.shell_card import ShellCard
 from piolet.modes.interactive.thinking_block import ThinkingBlock
 from piolet.modes.interactive.tool_block import ToolBlock
+from piolet.tui.blocks.frame import Frame
 from piolet.tui.blocks.live import DrawnBlock, GrowingMarkdown
 from piolet.tui.blocks.messages import (
     THINKING_LABEL,
@@ -62,21 +64,36 @@ from piolet.tui.blocks.messages import (
     user_lines,
 )
 from piolet.tui.blocks.notices import error_lines, status_lines, warning_lines
+from piolet.tui.spans import Line
 from piolet.tui.transcript import Transcript, TranscriptBlock
 
 Part: TypeAlias = GrowingMarkdown | ToolBlock
 
 
+class CustomRenderers(Protocol):
+    """Draws what only extensions know."""
+
+    def message(self, message: CustomMessage, frame: Frame) -> Sequence[Line] | None:
+        """Return a custom message as lines; None: nobody draws it."""
+
+    def entry(self, entry: CustomEntry, frame: Frame) -> Sequence[Line] | None:
+        """Return a custom entry as lines; None: nobody draws it."""
+
+    def draws_entries(self, custom_type: str) -> bool:
+        """Whether somebody draws entries of a type."""
+
+
 @dataclass
 class Look:
-    """How messages are shown: whether thinking is hidden and behind what label, who draws tools, what paths are
-    shortened by."""
+    """How messages are shown: whether thinking is hidden and behind what label, who draws tools and what extensions
+    add, what paths are shortened by."""
 
     cwd: str = ""
     home: str = ""
     hide_thinking: bool = False
     thinking_label: str = THINKING_LABEL
     renderers: Mapping[str, ToolRenderer] = field(default_factory=lambda: BUILT_IN)
+    custom: CustomRenderers | None = None
 
 
 class Presenter:
@@ -89,6 +106,7 @@ class Presenter:
         self._repaint = repaint
         self._parts: dict[int, Part] = {}  # of the answer that arrives, by content index
         self._tools: dict[str, ToolBlock] = {}  # calls without a result, by id
+        self._custom: list[DrawnBlock] = []  # drawn by extensions, in colours of their own
         self._expected: DrawnBlock | None = None
         self._status: DrawnBlock | None = None
 
@@ -140,7 +158,7 @@ class Presenter:
 
     def show_session(self, messages: Iterable[BaseMessage]) -> None:
         """Show `messages` in place of what is there."""
-        self._parts, self._tools, self._expected, self._status = {}, {}, None, None
+        self._parts, self._tools, self._expected, self._status, self._custom = {}, {}, None, None, []
         self.transcript.replace_all(self.head)
         for message in messages:
             self._whole(message)
@@ -158,6 +176,24 @@ class Presenter:
                 self._repaint()
 
         return take_back
+
+    def set_thinking_label(self, label: str) -> None:
+        """Show another text in place of hidden thinking."""
+        if label == self.look.thinking_label:
+            return
+        self.look.thinking_label = label
+        for block in self.transcript.blocks:
+            if isinstance(block, ThinkingBlock):
+                block.label = label
+                self.transcript.changed(block)
+        self._repaint()
+
+    def recolor(self) -> None:
+        """The theme is another one: draw again what has colours of its own."""
+        for block in self._custom:
+            with suppress(KeyError):
+                self.transcript.changed(block)
+        self._repaint()
 
     def toggle_thinking(self) -> bool:
         """Hide or show all thinking; return whether it is hidden now."""
@@ -202,6 +238,8 @@ class Presenter:
                 block.finish(result.content, result.details, is_error=event.is_error, duration_ms=event.duration_ms)
                 self.changed(block)
                 del self._tools[event.tool_call_id]
+            case EntryAppended(entry=CustomEntry() as entry):
+                self.entry(entry)
             case AutoRetryEnd(success=False, final_error=str(why)):
                 self.error(f"Gave up after {event.attempt} tries: {why}")
             case CompactionEnd(aborted=True):
@@ -312,8 +350,7 @@ class Presenter:
                 self.changed(block)
                 del self._tools[message.tool_call_id]
             case CustomMessage(custom_type=kind, display=True):
-                text = text_of(message.content)
-                self.add(DrawnBlock(lambda frame: custom_lines(kind, text, frame), text))
+                self._custom_message(message, kind)
             case BashExecutionMessage():
                 self.add(ShellCard.of(message))
             case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
@@ -322,6 +359,25 @@ class Presenter:
                 self.add(DrawnBlock(lambda frame: branch_lines(summary, frame), "branch"))
             case _:
                 pass
+
+    def _custom_message(self, message: CustomMessage, kind: str) -> None:
+        text, look = text_of(message.content), self.look
+
+        def draw(frame: Frame) -> Sequence[Line]:
+            own = look.custom.message(message, frame) if look.custom is not None else None
+            return custom_lines(kind, text, frame) if own is None else own
+
+        self._add_custom(DrawnBlock(draw, text))
+
+    def entry(self, entry: CustomEntry) -> None:
+        """Show a custom entry, if an extension draws it."""
+        custom = self.look.custom
+        if custom is not None and custom.draws_entries(entry.custom_type):
+            self._add_custom(DrawnBlock(lambda frame: custom.entry(entry, frame) or ()))
+
+    def _add_custom(self, block: DrawnBlock) -> None:
+        self._custom.append(block)
+        self.add(block)
 
     def _user(self, message: UserMessage) -> None:
         expected, self._expected = self._expected, None

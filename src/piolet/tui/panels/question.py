@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from piolet.tui import ansi
-from piolet.tui.component import Component, handle_input
+from piolet.tui.component import Component, component_lines, handle_input
 from piolet.tui.component_input import Input
 from piolet.tui.editor import Editor
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
 from piolet.tui.panels.panel import fit_height, head_lines
-from piolet.tui.spans import Line, clip
+from piolet.tui.spans import Line
 
 
 class InputPanel:
@@ -112,11 +111,10 @@ class ComponentPanel:
         if self._broken:
             return []
         try:
-            drawn = "\n".join(self.component.render(width))
+            return component_lines(self.component, width)[: max(1, height)]
         except Exception as error:
             self._fail(error)
             return []
-        return [clip(line, width, "") for line in ansi.parse(drawn)][: max(1, height)] if drawn else []
 
     def _fail(self, error: Exception) -> None:
         self._broken = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.geometry import Offset, Size
@@ -58,6 +58,7 @@ class EditorArea(Widget):
         self.first_look = first_look
         self.rule_color: Color = "thinkingOff"
         self.busy: Line = BLANK
+        self.draw_instead: Callable[[int], Sequence[Line] | None] = lambda width: None
         self._strips = strips
         self._lines: list[Line] = []
         self._cursor = (0, 0)
@@ -88,6 +89,11 @@ class EditorArea(Widget):
         self._place_cursor()
 
     def _draw(self, width: int) -> list[Line]:
+        own = self.draw_instead(width)
+        return self.own_lines(width) if own is None else list(own)
+
+    def own_lines(self, width: int) -> list[Line]:
+        """Return the editor as it is drawn if nobody else draws it."""
         view = self._view(width)
         color = "bashMode" if self.editor.buffer.text.startswith("!") else self.rule_color
         self._cursor = (view.cursor[0], view.cursor[1] + 1)

@@ -1,0 +1,248 @@
+"""What extensions ask and show on the screen (terminal specification, section 15)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.modes.interactive.desk import Desk, opened
+from tests.support.scripted_model import says
+
+
+def extension(folder: Path, code: str) -> None:
+    """Write an extension whose command ``/go`` runs `code`."""
+    path = folder / "home" / ".pi" / "agent" / "extensions" / "ours.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(code)
+
+
+def go(folder: Path, body: str, more: str = "") -> None:
+    lines = "\n".join(f"        {line}" for line in body.strip().splitlines())
+    extra = "\n".join(f"    {line}" for line in more.strip().splitlines())
+    extension(
+        folder,
+        "from piolet.ext import *\n\n\ndef extension(pi):\n"
+        f"{extra}\n"
+        "    @pi.command('go')\n    async def go(args, ctx):\n"
+        f"        ui = ctx.ui\n{lines}\n",
+    )
+
+
+async def run(desk: Desk) -> None:
+    desk.type("/go")
+    await desk.until(lambda: desk.draft == "/go")
+    desk.key("escape", "enter")
+
+
+async def test_select_confirm_input_and_editor_give_what_the_user_answers(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+a = await ui.select("Pick", ["one", "two"])
+b = await ui.confirm("Sure?", "it matters")
+c = await ui.input("Name", "a name")
+d = await ui.editor("Story", "once")
+ui.notify(f"{a}|{b}|{c}|{d}")
+""",
+    )
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("Pick")
+        desk.key("down", "enter")
+        await desk.see("it matters")
+        desk.key("enter")
+        await desk.see("a name")
+        desk.type("Ada")
+        desk.key("enter")
+        await desk.see("Story")
+        desk.type(" more")
+        desk.key("enter")
+        await desk.see("two|True|Ada|once more")
+
+
+async def test_a_dialog_with_a_timeout_counts_down_and_gives_up(tmp_path: Path) -> None:
+    go(tmp_path, 'ui.notify(str(await ui.select("Pick", ["one"], timeout=0.4)) + " came")')
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("Pick (1s)")
+        await desk.see("None came")
+        await desk.not_see("Pick (1s)")
+
+
+async def test_status_widgets_header_and_footer_are_drawn_where_they_belong(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+ui.set_status("a", "status text")
+ui.set_widget("w", ["above text"])
+ui.set_widget("v", lambda tui, theme: Text("below text"), placement="below_editor")
+ui.set_widget("long", [f"row {n}" for n in range(12)])
+ui.set_header(lambda tui, theme: Text("own header"))
+""",
+    )
+    async with opened(tmp_path, size=(80, 40)) as desk:
+        await run(desk)
+        await desk.see("status text")
+        rows = desk.rows
+        above, below = rows.index("above text"), rows.index("below text")
+        assert above < next(n for n, row in enumerate(rows) if row.startswith("─")) < below
+        assert "row 9" in desk.text
+        assert "row 10" not in desk.text
+        assert "... (widget truncated)" in desk.text
+        assert "own header" in desk.text
+        assert "Type to the model" not in desk.text
+
+
+async def test_a_footer_of_an_extension_takes_the_place_of_ours_until_it_is_taken_back(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        'ui.set_footer(None if args else (lambda tui, theme: Text("mine " + tui.footer.model)))',
+    )
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("mine scripted-1")
+        assert "(auto)" not in desk.text
+        await desk.submit("/go back")
+        await desk.not_see("mine scripted-1")
+
+
+async def test_a_custom_component_has_the_keys_until_it_is_done(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+class Counter:
+    def __init__(self, tui, theme, keys, done):
+        self.count, self.done = 0, done
+    def render(self, width):
+        return [f"count {self.count}"]
+    def handle_input(self, key):
+        if key.name == "q":
+            self.done(self.count)
+        self.count += key.name == "up"
+        return True
+ui.notify(f"done {await ui.custom(Counter)}")
+""",
+    )
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("count 0")
+        desk.key("up", "up")
+        await desk.see("count 2")
+        desk.key("q")
+        await desk.see("done 2")
+        await desk.not_see("count 2")
+
+
+async def test_a_component_that_raises_is_removed_and_its_extension_named(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+class Bad:
+    def render(self, width):
+        raise RuntimeError("no paint")
+ui.set_widget("bad", lambda tui, theme: Bad())
+ui.set_footer(lambda tui, theme: Bad())
+ui.notify(str(await ui.custom(lambda tui, theme, keys, done: Bad())))
+""",
+    )
+    async with opened(tmp_path, size=(120, 40)) as desk:
+        await run(desk)
+        await desk.see("None")
+        shown = "".join(row.strip() for row in desk.rows).replace(" ", "")
+        assert shown.count("ours.py):RuntimeError:nopaint") == 3, desk.text
+        assert "scripted-1" in desk.text  # our footer is back
+        desk.type("still here")
+        await desk.see("still here")
+
+
+async def test_what_extensions_show_goes_with_the_session_and_what_they_show_at_the_next_stays(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        'ui.set_widget("w", ["from the command"]); ui.set_status("s", "old status"); ui.set_title("mine")',
+        """
+@pi.on("session_start")
+def start(event, ctx):
+    ctx.ui.set_widget("s", [f"started by {event.reason}"])
+""",
+    )
+    async with opened(tmp_path) as desk:
+        await desk.see("started by startup")
+        await run(desk)
+        await desk.see("from the command")
+        for command, reason in (("/new", "new"), ("/reload", "reload")):
+            await desk.submit(command)
+            await desk.see(f"started by {reason}")
+            await desk.not_see("from the command")
+            assert "old status" not in desk.text
+
+
+async def test_messages_entries_and_tool_calls_are_drawn_by_their_renderers(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+pi.send_message(CustomMessageDraft("note", "plain words"))
+pi.append_entry("mark", {"at": 7})
+""",
+        """
+pi.register_message_renderer("note", lambda message, options, theme: theme.fg("accent", f"<<{message.content}>>"))
+pi.register_entry_renderer("mark", lambda entry, options, theme: Text(f"marked at {entry.data['at']}"))
+""",
+    )
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("<<plain words>>")
+        await desk.see("marked at 7")
+        assert "[note]" not in desk.text
+
+
+async def test_shortcuts_key_listeners_and_the_editor_text_are_an_extensions_too(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        'ui.on_terminal_input(lambda key: key.name == "z")',
+        'pi.register_shortcut("ctrl+shift+y", lambda ctx: ctx.ui.set_editor_text(ctx.ui.get_editor_text() + "!"))',
+    )
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.until(lambda: bool(desk.face.surface.listeners))
+        desk.type("azb")
+        await desk.until(lambda: desk.draft == "ab")
+        desk.key("ctrl+shift+y")
+        await desk.until(lambda: desk.draft == "ab!")
+
+
+async def test_an_editor_component_draws_the_editor_and_takes_its_keys(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+class Shouting(CustomEditor):
+    def render(self, width):
+        return [*super().render(width), "SHOUT"]
+    def handle_input(self, key):
+        if key.name == "x":
+            return True
+        return super().handle_input(key)
+ui.set_editor_component(Shouting)
+""",
+    )
+    async with opened(tmp_path, says("answered")) as desk:
+        await run(desk)
+        await desk.see("SHOUT")
+        desk.type("axb")
+        await desk.until(lambda: desk.draft == "ab")
+        desk.key("enter")
+        await desk.see("answered")
+
+
+async def test_the_working_word_the_theme_and_the_folding_can_be_set(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+ui.set_working_message("Thinking hard")
+ui.set_tools_expanded(True)
+good, bad = ui.set_theme("light"), ui.set_theme("nowhere")
+ui.notify(f"{good.success} {bad.success} {ui.get_tools_expanded()} {ui.get_theme('light').name}")
+""",
+    )
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("True False True light")
+        assert desk.face.progress.activity.word == "Thinking hard"
