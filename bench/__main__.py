@@ -10,6 +10,7 @@ NAMES = {
     "sessions": "what long sessions cost to open, list, append to and go on with",
     "startup": "how soon the command answers, what a small job costs, what an installation takes",
     "stream": "what an answer costs while it streams",
+    "tui": "how soon the terminal takes a prompt and shows a key in a long session, what it costs",
     "tools": "what searching a large tree and working on a large file cost",
 }
 
