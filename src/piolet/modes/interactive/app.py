@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -118,7 +118,10 @@ class InteractiveApp(App[int], inherit_bindings=False):
     @contextmanager
     def lending(self) -> Iterator[None]:
         """Give the terminal to another program meanwhile; nothing is drawn."""
-        with self.batch_update(), self.suspend(), self._streams.lent() if self._streams else nullcontext():
+        if self._streams is None:
+            yield
+            return
+        with self.batch_update(), self.suspend(), self._streams.lent():
             self._lent = True
             try:
                 yield

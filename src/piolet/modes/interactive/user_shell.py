@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from piolet.app.prompt import PromptRejected
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class UserShell:
-    """Runs one command at a time. Beside a run of the model its card waits below the transcript."""
+    """Runs one command at a time. Beside a run of the model its card waits below the transcript until that settles."""
 
     def __init__(self, face: Face) -> None:
         self._face = face
-        self._pending: ShellCard | None = None
+        self._waiting: list[ShellCard] = []
         self._running = False
 
     @property
@@ -35,36 +34,37 @@ class UserShell:
         card = ShellCard(command, excluded=exclude, cancel_keys=keys)
         self._running = True
         if session.is_streaming:
-            self._pending = card
-            face.refresh()
+            self._waiting.append(card)
+            face.progress.when_settled(lambda: self._commit(card))
         else:
             face.presenter.add(card)
+        face.refresh()
 
         async def on_output(text: str) -> None:
             card.append(text)
-            if self._pending is None:
-                face.presenter.changed(card)
+            face.presenter.changed(card)
 
         try:
             card.finish(await session.bash(command, exclude=exclude, on_output=on_output))
+            face.presenter.changed(card)
         except PromptRejected:
+            self._commit(card)
             face.presenter.remove(card)
             raise
         finally:
             self._running = False
-            waited, self._pending = self._pending is not None, None
             face.refresh()
-        if not waited:
-            face.presenter.changed(card)
-        elif session.is_streaming:
-            face.progress.when_settled(lambda: face.presenter.add(card))
-        else:
-            face.presenter.add(card)
+
+    def _commit(self, card: ShellCard) -> None:
+        """Move a card that waits into the transcript."""
+        if card in self._waiting:
+            self._waiting.remove(card)
+            self._face.presenter.add(card)
 
     def abort(self) -> None:
         """Kill the command that is running."""
         self._face.runtime.session.abort_bash()
 
-    def pending_lines(self, frame: Frame) -> Sequence[Line]:
-        """Return the card that waits below the transcript, if one does."""
-        return self._pending.lines(frame) if self._pending is not None else ()
+    def pending_lines(self, frame: Frame) -> list[Line]:
+        """Return the cards that wait below the transcript."""
+        return [line for card in self._waiting for line in card.lines(frame)]

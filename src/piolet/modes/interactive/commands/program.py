@@ -36,8 +36,6 @@ async def copy(face: Face, rest: str) -> None:
 async def reload(face: Face, rest: str) -> None:
     """``/reload``"""
     await face.runtime.reload()
-    face.take_on_services()
-    await face.show_head()
     face.presenter.status("Reloaded settings, keys, skills, prompts, themes and context files")
 
 
