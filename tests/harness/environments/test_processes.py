@@ -214,7 +214,7 @@ async def test_variables_are_laid_over_those_of_this_process(tmp_path: Path, mon
 
 async def test_a_missing_program_and_a_missing_folder_are_told_apart(environment: LocalEnvironment) -> None:
     with pytest.raises(FileNotFoundError) as program:
-        await environment.run(["no-such-program"])
+        await environment.run(["no-such-program"], env={"PATH": "/usr/bin:/bin"})
     assert program.value.filename == "no-such-program"
     with pytest.raises(FileNotFoundError) as folder:
         await environment.run(["true"], cwd="/no/such/folder")

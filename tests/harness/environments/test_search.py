@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -195,6 +196,38 @@ async def test_the_path_of_a_file_is_searched_whatever_it_is(search: Search) -> 
     search.write(**{".ignore": "a\n", "a": b"needle\0\n"})
     assert await search.grep("needle", "a") == ["a:1 needle\0"]
     assert await search.grep("needle") == []
+
+
+@pytest.mark.parametrize("python", [True, False])
+async def test_what_was_asked_for_must_be_readable_the_rest_is_passed_over(tmp_path: Path, python: bool) -> None:
+    environment = LocalEnvironment(tmp_path, use_ripgrep=not python)
+    if sys.platform == "linux":  # a file that not even root can read
+        with pytest.raises(OSError, match="Input/output error"):
+            await environment.grep(GrepQuery("x", "/proc/self/mem"))
+    (tmp_path / "a").write_text("x\n")
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "b").write_text("x\n")
+    (tmp_path / "c").write_text("x\n")
+    (tmp_path / "closed").chmod(0)
+    (tmp_path / "c").chmod(0)
+    try:
+        found = await environment.grep(GrepQuery("x", str(tmp_path)))
+        assert "a" in {line.path for line in found.lines}
+        if os.geteuid() != 0:
+            assert [line.path for line in found.lines] == ["a"]
+            for path in ("closed", "c"):
+                with pytest.raises(PermissionError):
+                    await environment.grep(GrepQuery("x", str(tmp_path / path)))
+    finally:
+        (tmp_path / "closed").chmod(0o700)
+
+
+async def test_a_loop_of_links_in_place_of_an_ignore_file_is_none(search: Search) -> None:
+    search.put("in/f", "x\n")
+    for name in (".gitignore", ".ignore", ".git"):
+        (search.folder / name).symlink_to(name)
+    assert await search.grep("x", "in") == ["f:1 x"]
+    assert await search.find("*", "in") == ["f"]
 
 
 async def test_a_missing_end_and_carriage_returns(search: Search) -> None:

@@ -57,7 +57,8 @@ async def test_a_failed_change_does_not_hold_up_the_next() -> None:
 
 
 async def test_different_files_change_in_parallel() -> None:
-    queue, held = FileMutationQueue(MemoryEnvironment()), asyncio.Event()
+    environment = MemoryEnvironment()
+    queue, held = FileMutationQueue(environment), asyncio.Event()
 
     async def place(path: str) -> str:
         return path
@@ -75,7 +76,8 @@ async def test_different_files_change_in_parallel() -> None:
 
 
 async def test_one_that_gives_up_waiting_leaves_the_order_as_it_was() -> None:
-    queue, order = FileMutationQueue(MemoryEnvironment()), list[str]()
+    environment = MemoryEnvironment()
+    queue, order = FileMutationQueue(environment), list[str]()
     release = asyncio.Event()
 
     async def place() -> str:

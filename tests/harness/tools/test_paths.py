@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.environments.memory import MemoryEnvironment
 from piolet.harness.tools.errors import ToolError
 from piolet.harness.tools.paths import existing_path, path_to_write
+from tests.harness.tools.calling import Tools
 
 NBSP, NNBSP = "\u00a0", "\u202f"
 
@@ -88,3 +92,13 @@ async def test_paths_that_mean_nothing_are_errors(path: str) -> None:
         await means(path)
     with pytest.raises(ToolError):
         await written(path)
+
+
+@pytest.mark.parametrize("name", ["read", "write", "edit", "grep", "find", "ls"])
+async def test_what_cannot_be_looked_at_is_told_in_the_words_of_tools(name: str, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    more = {"content": "", "edits": [{"oldText": "a", "newText": "b"}], "pattern": "x"}
+    for path, code in (("x" * 300, "ENAMETOOLONG"), ("@loop/x", "ELOOP")):
+        error = await Tools(LocalEnvironment(tmp_path)).failure(name, path=path, **more)
+        assert code in error
+        assert "Errno" not in error

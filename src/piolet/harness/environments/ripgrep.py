@@ -27,11 +27,14 @@ _OPTIONS: Final = (
     "--dfa-size-limit=500M",
 )
 
+#: The exit code of a search that could not read everything.
+_TROUBLE: Final = 2
+
 
 async def grep_with_ripgrep(
     environment: Environment, program: str, query: GrepQuery, signal: AbortSignal | None = None
 ) -> GrepResult:
-    """Search with `program`, the path of ripgrep in `environment`. `InvalidPattern` as the other engine."""
+    """Search with `program`, the path of ripgrep in `environment`. Raises what `search.grep` raises."""
     pattern = to_rust(parse(query.pattern, ignore_case=query.ignore_case, literal=query.literal))
     info = await environment.stat(query.path)
     is_folder = info is not None and info.kind == "directory"
@@ -62,6 +65,8 @@ async def grep_with_ripgrep(
         raise Aborted(signal.reason)
     if not reader.has_answer:  # a search that took place ends with a summary, whatever its exit code
         raise InvalidPattern(errors.decode(errors="replace").strip() or f"ripgrep failed with code {status.code}")
+    if status.code == _TROUBLE:  # with a file on the way that may be; what was asked for must be readable
+        await (environment.list_directory(query.path) if is_folder else environment.read_bytes(query.path, limit=1))
     return reader.collector.result()
 
 

@@ -197,10 +197,16 @@ async def _rules_above(tree: Tree, root: str, files: IgnoreFiles) -> FolderRules
     path = "/"
     for name in root.split("/")[:-1]:
         path = posixpath.join(path, name)
-        present = [file for file in files.names if await tree.stat(posixpath.join(path, file)) is not None]
-        texts = await _ignore_texts(tree, path, present)
-        rules = rules.enter(name, texts, has_git=await tree.stat(posixpath.join(path, ".git")) is not None)
+        texts = await _ignore_texts(tree, path, files.names)
+        rules = rules.enter(name, texts, has_git=await _stands(tree, posixpath.join(path, ".git")))
     return rules
+
+
+async def _stands(tree: Tree, path: str) -> bool:
+    try:
+        return await tree.stat(path) is not None
+    except OSError:  # a loop of links, or in a folder that is closed to us
+        return False
 
 
 async def _ignore_texts(tree: Tree, folder: str, names: Sequence[str]) -> dict[str, str]:
@@ -208,7 +214,7 @@ async def _ignore_texts(tree: Tree, folder: str, names: Sequence[str]) -> dict[s
     for name in names:
         try:
             data = await tree.read_bytes(posixpath.join(folder, name))
-        except OSError:  # a folder of that name, or not ours to read
+        except OSError:  # there is none, or a folder of that name, or it is not ours to read
             continue
         texts[name] = data.decode("utf-8", "surrogateescape")
     return texts

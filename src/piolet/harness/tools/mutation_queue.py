@@ -14,7 +14,7 @@ from piolet.harness.environments.base import Environment
 
 
 class FileMutationQueue:
-    """One first-in first-out queue per real file."""
+    """One first-in first-out queue per real file. It does not keep `environment` alive, which it lives as long as."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment: Environment = weakref.proxy(environment)

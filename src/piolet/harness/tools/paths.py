@@ -36,7 +36,7 @@ async def existing_path(environment: Environment, path: str, *, tolerant: bool =
     if tolerant:
         candidates += _macos_names(cleaned)
     for candidate in dict.fromkeys(candidates):
-        if await environment.stat(candidate, follow=False) is not None:
+        if await _stands(environment, candidate):
             return candidate
     return cleaned
 
@@ -45,14 +45,20 @@ async def path_to_write(environment: Environment, path: str) -> str:
     """Return the absolute path that `path` means for a file that may not exist yet."""
     path = _url_path(_checked(path))
     literal = await environment.resolve(path)
-    if await environment.stat(literal, follow=False) is not None:
+    if await _stands(environment, literal):
         return literal
     folder, slash, name = path.rpartition("/")
-    if slash and folder:
-        parent = await environment.stat(await environment.resolve(folder))
-        if parent is not None:
-            return await environment.resolve(f"{folder}/{_BLANKS.sub(' ', name)}")
+    if slash and folder and await _stands(environment, await environment.resolve(folder), follow=True):
+        return await environment.resolve(f"{folder}/{_BLANKS.sub(' ', name)}")
     return await environment.resolve(_clean(path))
+
+
+async def _stands(environment: Environment, path: str, *, follow: bool = False) -> bool:
+    """Return whether something is at `path`. Where that cannot be found out, yes: who uses the path learns why."""
+    try:
+        return await environment.stat(path, follow=follow) is not None
+    except OSError:
+        return True
 
 
 def _checked(path: str) -> str:
