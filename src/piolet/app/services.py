@@ -176,9 +176,13 @@ def early_place(options: RuntimeOptions) -> SessionPlace:
     A repository must not choose where a conversation is written: its settings count only if it is trusted already.
     Raises `TrustError`.
     """
+    return place_of_sessions(options, options.cwd, early_settings(options))
+
+
+def early_settings(options: RuntimeOptions) -> Settings:
+    """Return the settings as far as they are in force before anybody is asked about trust. Raises `TrustError`."""
     trusted = project_trust(options).already_trusted(options.cwd)
-    settings = SettingsFiles(options.agent_dir, options.cwd, project_trusted=trusted).settings
-    return place_of_sessions(options, options.cwd, settings)
+    return SettingsFiles(options.agent_dir, options.cwd, project_trusted=trusted).settings
 
 
 def place_of_sessions(options: RuntimeOptions, cwd: Path, settings: Settings) -> SessionPlace:

@@ -99,7 +99,7 @@ def _start(arguments: Arguments) -> int:
         choose_in = place if chosen_on_screen(arguments) else None
         if choose_in is None:
             options = replace(options, session=choose_session(arguments, place))
-        return asyncio.run(_run_on_screen(options, choose_in, files, arguments.messages))
+        return asyncio.run(_run_on_screen(options, choose_in, files, arguments.messages, arguments.tui_mode))
     options = replace(options, session=choose_session(arguments, place))
     return asyncio.run(_run(mode, options, files, arguments.messages))
 
@@ -182,13 +182,18 @@ async def _run(mode: Screenless, options: RuntimeOptions, files: Sequence[InputF
 
 
 async def _run_on_screen(
-    options: RuntimeOptions, choose_in: SessionPlace | None, files: Sequence[InputFile], messages: Sequence[str]
+    options: RuntimeOptions,
+    choose_in: SessionPlace | None,
+    files: Sequence[InputFile],
+    messages: Sequence[str],
+    tui_mode: str | None,
 ) -> int:
     """Run interactive mode; `choose_in`: the sessions from which one is chosen first."""
     import asyncio
 
     from piolet.app.options import OpenSession
     from piolet.app.runtime import Runtime
+    from piolet.app.services import early_settings
     from piolet.cli.crash import last_crash, watch
     from piolet.modes.interactive.mode import run_interactive
 
@@ -206,6 +211,7 @@ async def _run_on_screen(
         lambda runtime: _prompts(runtime, files, messages),
         choose_in=choose_in,
         notices=[crash] if crash else [],
+        regular=(tui_mode or early_settings(options).tui_mode) == "regular",
     )
 
 

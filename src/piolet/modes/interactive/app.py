@@ -20,10 +20,12 @@ from piolet.tui.editor import Editor
 from piolet.tui.panels.panel import Panel
 from piolet.tui.widgets.driver import TerminalDriver, TerminalGone, TerminalReport
 from piolet.tui.widgets.editor_area import EditorArea
+from piolet.tui.widgets.inline import InlineDriver, print_above
 from piolet.tui.widgets.key_events import key_of
 from piolet.tui.widgets.lines_view import LinesView
 from piolet.tui.widgets.panel_view import PanelView
 from piolet.tui.widgets.strips import StripMaker
+from piolet.tui.widgets.tail_view import TailView
 from piolet.tui.widgets.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
@@ -43,20 +45,36 @@ class InteractiveApp(App[int], inherit_bindings=False):
     CSS = """
     Screen { background: ansi_default; color: ansi_default; layout: vertical; }
     #input { height: auto; }
+    Screen:inline { height: auto; border: none; }
     """
     ENABLE_COMMAND_PALETTE = False
+    INLINE_PADDING = 0
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, face: Face, editor: Editor, strips: StripMaker, streams: Streams | None = None) -> None:
-        """Without `streams` there is no terminal, as in tests."""
+    def __init__(
+        self,
+        face: Face,
+        editor: Editor,
+        strips: StripMaker,
+        streams: Streams | None = None,
+        *,
+        regular: bool = False,
+    ) -> None:
+        """Without `streams` there is no terminal, as in tests. `regular`: the app lives below what was printed."""
+        self.regular = regular
+        driver = InlineDriver if regular else TerminalDriver
         self.terminal = None if streams is None else streams.terminal
-        super().__init__(driver_class=None if streams is None else TerminalDriver, ansi_color=True)
+        super().__init__(driver_class=None if streams is None else driver, ansi_color=True)
         self._streams = streams
         if streams is not None:  # the toolkit would swallow what is printed; the streams show it
             self._capture_stdout, self._capture_stderr = sys.stdout, sys.stderr  # type: ignore[assignment]
         self.face = face
         self.failure: Exception | None = None
-        self.transcript_view = TranscriptView(strips, id="transcript")
+        self.transcript_view: TranscriptView = (
+            TailView(strips, face.is_finished, print_above, id="transcript")
+            if regular
+            else TranscriptView(strips, id="transcript")
+        )
         self.pending_view = LinesView(face.progress.pending_lines, strips, id="pending")
         self.above_view = LinesView(face.widgets_above, strips, id="above")
         self.editor_area = EditorArea(editor, strips, id="editor")
@@ -121,6 +139,8 @@ class InteractiveApp(App[int], inherit_bindings=False):
         if self._streams is None:
             yield
             return
+        if self.regular:
+            print_above(self, "")
         with self.batch_update(), self.suspend(), self._streams.lent():
             self._lent = True
             try:

@@ -29,11 +29,8 @@ def last_lines(transcript: Transcript, limit: int = LAST_ROWS) -> list[Line]:
     return joined(*reversed(groups))[-limit:]
 
 
-def farewell(
-    transcript: Transcript | None, session: Session | None, palette: Mapping[str, Color], *, links: bool
-) -> str:
-    """Return what is printed: the end of the transcript, if it is given, and how to resume a session with a file."""
-    lines = last_lines(transcript) if transcript is not None else []
+def farewell(lines: Sequence[Line], session: Session | None, palette: Mapping[str, Color], *, links: bool) -> str:
+    """Return what is printed: the lines given, and how to resume a session with a file."""
     text = "".join(f"{line}\n" for line in AnsiWriter(palette, links=links).lines(lines))
     if session is not None and session.saved:
         text += f"\nTo resume this session:\n  piolet --session {shlex.quote(session.id)}\n"

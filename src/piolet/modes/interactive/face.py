@@ -26,7 +26,7 @@ from piolet.llm.errors import LlmError
 from piolet.modes.interactive import actions, clipboard, controls, dialogs
 from piolet.modes.interactive.commands.resume import choose_session
 from piolet.modes.interactive.commands.trust import ask_trust
-from piolet.modes.interactive.ending import farewell
+from piolet.modes.interactive.ending import farewell, last_lines
 from piolet.modes.interactive.footer import Footer
 from piolet.modes.interactive.history import prompts_of
 from piolet.modes.interactive.looks import Looks
@@ -50,6 +50,7 @@ from piolet.tui.panels.panel import Panel
 from piolet.tui.spans import Line
 from piolet.tui.theme import Theme
 from piolet.tui.transcript import TranscriptBlock
+from piolet.tui.widgets.tail_view import TailView
 from piolet.tui.widgets.transcript_view import WHEEL_ROWS
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Face:
         *,
         choose_in: SessionPlace | None = None,
         notices: Sequence[str] = (),
+        regular: bool = False,
         streams: Streams | None = None,
     ) -> None:
         """`choose_in`: where the session to open is chosen first. `notices`: what to tell at the start."""
@@ -91,6 +93,7 @@ class Face:
         self._runtime: Runtime | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self.started = False  # the session is shown
+        self._showing = False  # its blocks are those of the transcript
         self.failure: Exception | None = None  # why the runtime could not be opened
         self.keymap = Keymap()
         self.editor = Editor(self.keymap)
@@ -105,7 +108,7 @@ class Face:
         self.submission = Submission(self)
         self.shell = UserShell(self)
         self.progress = Progress(self)
-        self.app: InteractiveApp = InteractiveApp(self, self.editor, self.looks.strips(), streams)
+        self.app: InteractiveApp = InteractiveApp(self, self.editor, self.looks.strips(), streams, regular=regular)
         self.app.editor_area.sources = sources(self)
         self.app.editor_area.draw_instead = partial(self.surface.slot_lines, "editor")
         self.dialogs = dialogs.Dialogs(self.app, lambda: self.keymap)
@@ -208,6 +211,8 @@ class Face:
 
     def _recolor(self) -> None:
         self.app.set_strips(self.looks.strips())
+        if isinstance(view := self.app.transcript_view, TailView):
+            view.palette = self.looks.palette
         self.surface.recolor()
         self.presenter.recolor()
 
@@ -242,6 +247,7 @@ class Face:
         session = self.runtime.session
         messages = session.harness.agent.messages
         self.progress.forget()
+        self._showing = True
         self.presenter.show_session(messages)
         self.editor.buffer.history = prompts_of(messages)
         compactions = sum(head.type == "compaction" for head in session.session.path_heads())
@@ -338,10 +344,15 @@ class Face:
         """Return what is left in the terminal when the screen is gone."""
         if not self.ready:
             return ""
-        whole = self.runtime.services.settings.fullscreen_exit_output == "transcript"
-        transcript = self.presenter.transcript if whole else None
+        view = self.app.transcript_view
+        if isinstance(view, TailView):
+            lines = view.rest()
+        elif self.runtime.services.settings.fullscreen_exit_output == "transcript":
+            lines = last_lines(self.presenter.transcript)
+        else:
+            lines = []
         session = self.runtime.session.session
-        return farewell(transcript, session, self.looks.palette, links=self.looks.caps.hyperlinks)
+        return farewell(lines, session, self.looks.palette, links=self.looks.caps.hyperlinks)
 
     def quit_when_idle(self) -> None:
         """Leave when nothing is under way any more."""
@@ -401,6 +412,10 @@ class Face:
         else:
             self.editor.paste(text)
             self.app.editor_area.update()
+
+    def is_finished(self, block: TranscriptBlock) -> bool:
+        """Whether a block of the session that is shown will not change any more."""
+        return self._showing and self.presenter.is_finished(block)
 
     def on_click(self, block: TranscriptBlock) -> None:
         """Fold or unfold what was clicked."""

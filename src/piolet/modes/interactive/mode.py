@@ -20,10 +20,12 @@ async def run_interactive(
     *,
     choose_in: SessionPlace | None = None,
     notices: Sequence[str] = (),
+    regular: bool = False,
 ) -> int:
     """Show the screen, open the runtime, send the prompts, and go on until the user leaves; return the exit code.
 
-    `choose_in`: where the session to open is chosen first. `notices`: what to tell at the start.
+    `choose_in`: where the session to open is chosen first. `notices`: what to tell at the start. `regular`: finished
+    output goes to the terminal's scrollback, in place of a screen of our own.
 
     Raises what `open_runtime` raises, and what nobody expected, once the terminal is restored.
     """
@@ -39,11 +41,11 @@ async def run_interactive(
         signals.again()
 
     with Streams(lambda text: face.presenter.warn(text)) as streams:
-        face = Face(open_runtime, make_prompts, choose_in=choose_in, notices=notices, streams=streams)
+        face = Face(open_runtime, make_prompts, choose_in=choose_in, notices=notices, regular=regular, streams=streams)
         atexit.register(face.app.restore_terminal)
         with ScreenSignals(interrupt, face.quit, face.app.restore_terminal) as signals:
             gc.enable()
-            code = await face.app.run_async()
+            code = await face.app.run_async(mouse=not regular)
             text = face.farewell() if not code else ""
             await face.dispose()
         atexit.unregister(face.app.restore_terminal)

@@ -134,6 +134,18 @@ class Presenter:
         self.transcript.add(block)
         self._repaint()
 
+    def is_finished(self, block: TranscriptBlock) -> bool:
+        """Whether `block` will not change any more by itself."""
+        if block is self._expected or (block is self._status and self.transcript.blocks[-1:] == [block]):
+            return False
+        match block:
+            case GrowingMarkdown():
+                return block.finished
+            case ToolBlock() | ShellCard():
+                return block.done
+            case _:
+                return True
+
     def remove(self, block: TranscriptBlock) -> None:
         """Take a block out, if it is there."""
         with suppress(KeyError):

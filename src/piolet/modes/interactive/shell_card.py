@@ -35,6 +35,10 @@ class ShellCard:
     def source(self) -> str:
         return f"{self._view.command}\n{self._view.output[-2000:]}"
 
+    @property
+    def done(self) -> bool:
+        return not self._view.running
+
     def append(self, text: str) -> None:
         """Take a piece of output."""
         self._pieces.append(text)

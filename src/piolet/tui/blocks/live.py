@@ -31,7 +31,7 @@ class GrowingMarkdown:
         self._pieces: list[str] = []
         self._stream: MarkdownStream | None = None
         self._frame: Frame | None = None
-        self._finished = False
+        self.finished = False
 
     @property
     def source(self) -> str:
@@ -51,11 +51,11 @@ class GrowingMarkdown:
         """Nothing more arrives; `text` is the whole, if it is known better."""
         if text is not None:
             self._pieces = [text]
-        self._finished = True
+        self.finished = True
         self._stream = self._frame = None
 
     def lines(self, frame: Frame) -> Sequence[Line]:
-        if self._finished:
+        if self.finished:
             return inset(markdown(self.source.strip(), frame.text_width, frame, self._base), frame)
         if self._stream is None or frame != self._frame:
             self._stream, self._frame = MarkdownStream(frame.text_width, frame.look(self._base)), frame
