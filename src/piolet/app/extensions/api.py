@@ -153,7 +153,7 @@ class ExtensionAPI:
     def register_shortcut(self, key: str, handler: ShortcutHandler, *, description: str = "") -> None:
         """Call `handler(ctx)` when `key` is pressed (written as in ``keybindings.json``)."""
         self._extension.check()
-        self._extension.shortcuts[key] = ShortcutDefinition(key, handler, description)
+        self._runner.add_shortcut(self._extension, ShortcutDefinition(key, handler, description))
 
     def register_flag(
         self,

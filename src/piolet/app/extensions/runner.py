@@ -10,7 +10,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from msgspec import Struct
@@ -51,6 +51,7 @@ from piolet.harness.prompt.records import PromptInputs
 
 if TYPE_CHECKING:
     from piolet.app.agent_session import AgentSession
+    from piolet.app.extensions.drawing import Drawing
     from piolet.app.extensions.ui import UI
     from piolet.app.runtime import Runtime
     from piolet.harness.environments.base import Environment
@@ -91,6 +92,7 @@ class ExtensionRunner:
         self.prompt_inputs = PromptInputs(environment.cwd)
         self._flags = flags
         self._committed = False
+        self._shortcuts: Mapping[str, Callable[[], None]] | None = None
         self._seat: Seat | None = None
         self._models: Models | None = None
         self._tools: dict[int, AgentTool] = {}
@@ -171,14 +173,20 @@ class ExtensionRunner:
             found = extension.flags | found
         return found
 
+    def add_shortcut(self, extension: Extension, shortcut: ShortcutDefinition) -> None:
+        extension.shortcuts[shortcut.key] = shortcut
+        self._shortcuts = None
+
     @property
-    def shortcuts(self) -> dict[str, Callable[[], None]]:
-        """What to call when a key of an extension is pressed; of two that want one key, the first gets it."""
-        return {
-            key: partial(self._press, extension, shortcut)
-            for extension in reversed(self.extensions)
-            for key, shortcut in extension.shortcuts.items()
-        }
+    def shortcuts(self) -> Mapping[str, Callable[[], None]]:
+        """What to call when a key, by its normal name, is pressed. Keys that cannot be had are reported once."""
+        if self._shortcuts is None:
+            keys = self._seat.session.services.keybindings.keys if self._seat is not None else {}
+            taken, problems = self.drawing.shortcuts(keys)
+            self._shortcuts = {key: partial(self._press, *owner) for key, owner in taken.items()}
+            for extension, problem in problems:
+                self.report(extension, "register_shortcut", ValueError(problem))
+        return self._shortcuts
 
     def _press(self, extension: Extension, shortcut: ShortcutDefinition) -> None:
         what = f"shortcut:{shortcut.key}"
@@ -290,6 +298,17 @@ class ExtensionRunner:
             )
             for tool in harness.tools
         ]
+
+    def tool(self, name: str) -> tuple[Extension | None, ToolDefinition | None]:
+        """Return the tool of that name that an extension made, and the extension."""
+        return self._first_tools().get(name, (None, None))
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """What the extensions draw."""
+        from piolet.app.extensions.drawing import Drawing
+
+        return Drawing(self)
 
     def _first_tools(self) -> dict[str, tuple[Extension, ToolDefinition]]:
         found: dict[str, tuple[Extension, ToolDefinition]] = {}

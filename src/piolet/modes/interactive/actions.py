@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from piolet.modes.interactive import clipboard, external_editor
 from piolet.modes.interactive.commands import models, resume, sessions, thinking, tree
-from piolet.tui.keys import Key, normalize
+from piolet.tui.keys import Key
 from piolet.tui.panels.search_panel import SearchPanel
 
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ class Keys:
 
     def _shortcut(self, key: Key) -> bool:
         """Do what an extension has put on `key`."""
-        shortcuts = self._face.runtime.extensions.shortcuts if self._face.ready else {}
-        for name, press in shortcuts.items():
-            if normalize(name) == key.name:
-                press()
-                return True
-        return False
+        press = self._face.runtime.extensions.shortcuts.get(key.name) if self._face.ready else None
+        if press is None:
+            return False
+        press()
+        return True
 
     def scroll(self, key: Key) -> bool:
         """Do what `key` means to the transcript, while something else than the editor has the keys."""

@@ -20,7 +20,8 @@ from piolet.tui.component import Component, Text, component_lines
 from piolet.tui.spans import Line
 
 if TYPE_CHECKING:
-    from piolet.app.extensions.definitions import Drawn, ToolDefinition
+    from piolet.app.extensions.definitions import Drawn
+    from piolet.app.extensions.drawing import ToolSlots
     from piolet.modes.interactive.surface import Surface
 
 
@@ -90,11 +91,8 @@ class ToolRenderers(Mapping[str, ToolRenderer]):
         self._renderers, self._runner, self._surface = renderers, runner, surface
 
     def __getitem__(self, name: str) -> ToolRenderer:
-        for extension in self._runner.extensions:
-            tool = extension.tools.get(name)
-            if tool is not None and (tool.render_call or tool.render_result):
-                return self._overlaid(extension, tool)
-        return BUILT_IN[name]
+        slots = self._runner.drawing.tool_slots(name)
+        return self._overlaid(name, slots) if slots.call or slots.result else BUILT_IN[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter({*BUILT_IN, *(name for extension in self._runner.extensions for name in extension.tools)})
@@ -102,24 +100,24 @@ class ToolRenderers(Mapping[str, ToolRenderer]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
-    def _overlaid(self, owner: object, tool: ToolDefinition) -> ToolRenderer:
-        usual, theme = BUILT_IN.get(tool.name, GENERIC), self._surface.theme
-        boxed = tool.render_shell != "self"
+    def _overlaid(self, name: str, slots: ToolSlots) -> ToolRenderer:
+        usual, theme = BUILT_IN.get(name, GENERIC), self._surface.theme
+        boxed = slots.shell != "self"
 
         def draw(render: Callable[..., Drawn], view: ToolView, frame: Frame, *first: Any) -> Sequence[Line] | None:
             width = frame.box_width if boxed else frame.width
             options = RenderOptions(frame.expanded, width, view.state != "done", view.is_error)
-            return self._renderers.draw(owner, render, width, *first, options, theme)
+            return self._renderers.draw(slots.owner, render, width, *first, options, theme)
 
         def call(view: ToolView, frame: Frame) -> Sequence[Line]:
-            own = draw(tool.render_call, view, frame, dict(view.args)) if tool.render_call else None
+            own = draw(slots.call, view, frame, dict(view.args)) if slots.call else None
             return usual.call(view, frame) if own is None else own
 
         def body(view: ToolView, frame: Frame) -> Sequence[Line]:
             own = None
-            if tool.render_result and view.state != "arguments":
+            if slots.result and view.state != "arguments":
                 result = ToolResult([text_block(view.text)], details=view.details)
-                own = draw(tool.render_result, view, frame, result)
+                own = draw(slots.result, view, frame, result)
             return usual.body(view, frame) if own is None else own
 
         return ToolRenderer(call, body, boxed)
