@@ -26,9 +26,11 @@ settings.load_profile("any machine")
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> Iterator[Place]:
     """A fresh home and working directory for runs of piolet."""
-    return Place.below(tmp_path)
+    place = Place.below(tmp_path)
+    yield place
+    place.leave()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Place:
 
     home: Path
     cwd: Path
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
     def below(cls, folder: Path) -> Place:
@@ -64,7 +65,7 @@ class Place:
         self, *argv: str, env: Mapping[str, str] | None = None, command: tuple[str, ...] = PIOLET
     ) -> subprocess.Popen[bytes]:
         """Start piolet, or `command`, with pipes; `env` is added to the clean environment."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*command, *argv],
             cwd=self.cwd,
             env=self.environment() | dict(env or {}),
@@ -72,6 +73,15 @@ class Place:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        self.started.append(process)
+        return process
+
+    def leave(self) -> None:
+        """Kill what a test that failed has left running."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     def run(
         self,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+MAX_DEPTH = 100
+
 
 class FrontmatterError(ValueError):
     """The front matter is no valid YAML; the text says where and why."""
@@ -101,6 +103,7 @@ class _Composer:
 
     def __init__(self, events: Any) -> None:
         self._events = iter(events)
+        self._depth = 0
         self._anchors: dict[str, Any] = {}
 
     def document(self) -> Any:
@@ -130,10 +133,12 @@ class _Composer:
                 return self._anchors[anchor]
             case ScalarEvent():
                 value = _plain_value(event.value) if event.style is None and event.implicit[0] else event.value
-            case SequenceStartEvent():
-                value = self._sequence()
-            case MappingStartEvent():
-                value = self._mapping()
+            case SequenceStartEvent() | MappingStartEvent():
+                self._depth += 1
+                if self._depth > MAX_DEPTH:
+                    raise FrontmatterError(f"it is nested more than {MAX_DEPTH} levels deep")
+                value = self._sequence() if isinstance(event, SequenceStartEvent) else self._mapping()
+                self._depth -= 1
         if event.anchor:
             self._anchors[event.anchor] = value
         return value
