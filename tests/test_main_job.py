@@ -119,7 +119,7 @@ def test_a_silent_pipe_is_mentioned_and_waited_for(place: Place) -> None:
         assert "standard input" in line
         process.stdin.write(b"from the pipe")
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert "from the pipe" in json.dumps(server.requests[0].body)
 
 
@@ -138,7 +138,7 @@ def test_an_interrupt_ends_the_run_in_order(place: Place) -> None:
         process.stdin = None
         _wait_for((place.cwd / "started").exists)
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=15)
+        _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"Traceback" not in stderr
     results = [line["message"] for line in _session(place) if line.get("message", {}).get("role") == "toolResult"]

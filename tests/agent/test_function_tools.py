@@ -181,7 +181,7 @@ async def test_a_sync_function_does_not_hold_up_the_event_loop() -> None:
     released = threading.Event()
 
     def f() -> str:
-        assert released.wait(5)
+        assert released.wait(60)
         return "done"
 
     running = asyncio.ensure_future(call(tool_from_function(f)))

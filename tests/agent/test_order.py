@@ -617,6 +617,6 @@ async def test_every_request_ends_with_something_to_answer() -> None:
 async def test_an_identical_call_object_twice_in_an_answer_is_answered_twice() -> None:
     one = call("echo", text="x")
     talk = Conversation(says(one, one), says("Done."))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await talk.agent.prompt("go")
     assert talk.results() == ["x", "x"]

@@ -73,7 +73,7 @@ def test_who_may_wait_longer_gets_the_lock_when_it_is_free(tmp_path: Path) -> No
     lock = DirLock(tmp_path / "x.json")
     assert lock.try_acquire()
     threading.Timer(0.5, lock.release).start()
-    with dir_lock(tmp_path / "x.json", timeout=10) as mine:
+    with dir_lock(tmp_path / "x.json", timeout=60) as mine:
         mine.check()
 
 

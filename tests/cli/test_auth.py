@@ -171,7 +171,7 @@ def test_a_login_by_pasting_from_a_pipe(place: Place, server: OAuthServer) -> No
     page = page_of(process)
     process.stdin.write(server.authorize(page).encode() + b"\n")
     process.stdin.flush()
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (0, b"Logged in to acme.\n"), errors
     assert stored(place)["acme"]["access"] == "access-0"
 
@@ -179,9 +179,9 @@ def test_a_login_by_pasting_from_a_pipe(place: Place, server: OAuthServer) -> No
 def test_a_login_by_the_browser_does_not_wait_for_standard_input(place: Place, server: OAuthServer) -> None:
     write(place.agent / "models.json", login_of(server))
     process = place.start("auth", "login", "acme", "--no-browser")
-    with urllib.request.urlopen(server.authorize(page_of(process)), timeout=5) as response:
+    with urllib.request.urlopen(server.authorize(page_of(process)), timeout=30) as response:
         assert response.status == 200
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
     process.communicate()
     assert stored(place)["acme"]["access"] == "access-0"
 
@@ -199,7 +199,7 @@ def test_an_interrupted_login_stores_nothing(place: Place, server: OAuthServer) 
     process = place.start("auth", "login", "acme", "--no-browser")
     page_of(process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"Traceback" not in errors
     assert not (place.agent / "auth.json").exists()

@@ -85,7 +85,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 output.close()
 """
     with program(body) as process:
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=60)
     assert int(errors) < 80_000, f"{errors!r} kB"
 
 
@@ -97,7 +97,7 @@ os.system("echo noise of a child")
 await output.text("answer\\n")
 """
     with program(body) as process:
-        out, errors = process.communicate(timeout=20)
+        out, errors = process.communicate(timeout=60)
     assert out == b"answer\n"
     assert errors.split(b"\n")[:2] == [b"noise", b"noise of a child"]
 
@@ -114,7 +114,7 @@ for number in range(100):
         process.stdout.read(10)
         process.stdout.close()
         assert process.stderr.read() == b"reader gone\n"
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
 
 
 def test_output_into_a_file_is_whole(tmp_path: Path) -> None:

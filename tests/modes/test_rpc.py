@@ -125,7 +125,7 @@ def test_an_abort_in_the_same_moment_as_the_prompt_stops_it(place: Place, serve:
     serve([{**openai("Hello."), "delay_ms": 20_000}])
     with rpc(place, "--model", "stub/m1") as client:
         client.write('{"id":1,"type":"prompt","message":"one"}\n{"id":2,"type":"abort"}\n')
-        client.wait(id=2, timeout=10)
+        client.wait(id=2)
         assert client.events("agent_settled")
         assert client.data("get_state")["isStreaming"] is False
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.support.run import PIOLET, Place
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class RpcClient:

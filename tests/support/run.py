@@ -88,7 +88,7 @@ class Place:
         *argv: str,
         stdin: str | bytes = b"",
         env: Mapping[str, str] | None = None,
-        timeout: float = 30,
+        timeout: float = 60,
         command: tuple[str, ...] = PIOLET,
     ) -> Finished:
         """Run piolet, or `command`, to its end with `stdin` in a pipe that is then closed."""

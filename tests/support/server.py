@@ -71,11 +71,11 @@ class ScriptedServer:
         if self.errors and error is None:
             raise self.errors[0]
 
-    def wait_for_requests(self, count: int, timeout: float = 10) -> list[Request]:
+    def wait_for_requests(self, count: int, timeout: float = 30) -> list[Request]:
         """Return the POSTs when there are at least `count`; raise TimeoutError after `timeout` seconds."""
         return self._wait(lambda: len(self.requests) >= count, self.requests, f"{count} requests", timeout)
 
-    def wait_for_disconnects(self, count: int = 1, timeout: float = 10) -> list[int]:
+    def wait_for_disconnects(self, count: int = 1, timeout: float = 30) -> list[int]:
         """Return `disconnects` when there are at least `count`; raise TimeoutError after `timeout` seconds."""
         return self._wait(lambda: len(self.disconnects) >= count, self.disconnects, f"{count} disconnects", timeout)
 

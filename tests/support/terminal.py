@@ -125,7 +125,7 @@ class Terminal:
             self.screen.resize(rows, columns)
         self._set_size(columns, rows)
 
-    def wait_for(self, expected: str | Callable[[str], bool], timeout: float = 10) -> str:
+    def wait_for(self, expected: str | Callable[[str], bool], timeout: float = 30) -> str:
         """Wait until the screen's text has, or fulfils, `expected`; return the text.
 
         Raises AssertionError with the screen when `timeout` seconds are over or the command has ended without it.
@@ -144,12 +144,12 @@ class Terminal:
             state = f"{timeout} s are over"
             if self._ended:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.process.wait(1)
+                    self.process.wait(30)
                 state = f"it has ended with {self.process.poll()}"
             raise AssertionError(f"{expected!r} is not on the screen, and {state}:\n{text}")
         return text
 
-    def wait_for_exit(self, timeout: float = 10) -> int:
+    def wait_for_exit(self, timeout: float = 30) -> int:
         """Return the exit code of the command, minus the number of a signal that ended it, when all output is there."""
         code = self.process.wait(timeout)
         self._reader.join(timeout)

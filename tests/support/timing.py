@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 TRIES = 6
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def quickest(attempt: Callable[[], float], limit: float) -> float:

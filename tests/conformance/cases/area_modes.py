@@ -107,7 +107,7 @@ def _check_open_pipe(place: Place, argv: list[str], expected: Mapping[str, Any])
         assert ready, "neither an answer nor a message"
         assert process.stdin is not None
         process.stdin.close()
-        process.wait(20)
+        process.wait(60)
         equal(process.returncode, 0)
     finally:
         process.kill()

@@ -121,7 +121,7 @@ def _check_noisy_extensions(extensions: Sequence[str]) -> None:
             while b"agent_settled" not in (line := process.stdout.readline()):
                 assert line, "the program ended early"
                 lines.append(line.decode())
-            rest, errors = process.communicate(timeout=20)
+            rest, errors = process.communicate(timeout=60)
         for output, error in ((as_json.stdout, as_json.stderr), ("".join(lines) + rest.decode(), errors.decode())):
             for line in output.splitlines():
                 assert isinstance(json.loads(line), dict), line

@@ -104,7 +104,7 @@ def _prompt_and_abort(place: Place) -> float:
         finally:
             patience.cancel()
             process.stdin.close()
-            process.wait(10)
+            process.wait(60)
 
 
 def _send(pipe: Any, record: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ from tests.support.run import Place
 from tests.support.server import Request, ScriptedServer
 
 #: Seconds that a step may wait, and the program may take to end.
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ async def test_output_just_after_the_exit_is_still_taken(environment: LocalEnvir
 
 async def test_a_time_out_kills_the_whole_tree(environment: LocalEnvironment, watch: str) -> None:
     output = Output()
-    status = await sh(environment, "sleep 30 & echo $!; trap '' TERM; sleep 30", output, timeout=0.3)
+    status = await sh(environment, "sleep 60 & echo $!; trap '' TERM; sleep 60", output, timeout=1.5)
     assert (status.code, status.timed_out, status.left_running) == (None, True, False)
     await until(lambda: not is_running(int(output.all)))
 
@@ -113,7 +113,7 @@ async def test_a_time_out_after_the_exit_keeps_the_code(environment: LocalEnviro
 
 async def test_an_abort_kills_the_whole_tree_at_once(environment: LocalEnvironment, watch: str) -> None:
     controller, output = AbortController(), Output()
-    running = asyncio.create_task(sh(environment, "sleep 30 & echo $!; sleep 30", output, signal=controller.signal))
+    running = asyncio.create_task(sh(environment, "sleep 60 & echo $!; sleep 60", output, signal=controller.signal))
     await until(lambda: bool(output.all))
     controller.abort()
     status = await running
@@ -125,18 +125,18 @@ async def test_an_abort_kills_the_whole_tree_at_once(environment: LocalEnvironme
 async def test_an_abort_from_another_thread_is_heard(environment: LocalEnvironment) -> None:
     controller = AbortController()
     threading.Timer(0.1, controller.abort).start()
-    assert (await sh(environment, "sleep 30", signal=controller.signal)).aborted
+    assert (await sh(environment, "sleep 60", signal=controller.signal)).aborted
 
 
 async def test_a_signal_that_is_set_already_kills_at_once(environment: LocalEnvironment) -> None:
     controller = AbortController()
     controller.abort()
-    assert (await sh(environment, "sleep 30", signal=controller.signal)).aborted
+    assert (await sh(environment, "sleep 60", signal=controller.signal)).aborted
 
 
 async def test_cancelling_the_call_kills_the_tree(environment: LocalEnvironment, watch: str) -> None:
     output = Output()
-    running = asyncio.create_task(sh(environment, "sleep 30 & echo $!; sleep 30", output))
+    running = asyncio.create_task(sh(environment, "sleep 60 & echo $!; sleep 60", output))
     await until(lambda: bool(output.all))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -146,7 +146,7 @@ async def test_cancelling_the_call_kills_the_tree(environment: LocalEnvironment,
 
 async def test_all_open_calls_can_be_killed_from_a_signal_handler(environment: LocalEnvironment) -> None:
     output = Output()
-    calls = [asyncio.create_task(sh(environment, "echo x; sleep 30", output)) for _ in range(3)]
+    calls = [asyncio.create_task(sh(environment, "echo x; sleep 60", output)) for _ in range(3)]
     await until(lambda: output.all.count(b"x") == 3)
     processes.kill_all_process_groups()
     assert [(await call).code for call in calls] == [137] * 3
@@ -183,7 +183,7 @@ async def test_the_reader_sets_the_pace(environment: LocalEnvironment) -> None:
 
 async def test_stdin_is_empty_unless_given(environment: LocalEnvironment) -> None:
     output = Output()
-    await sh(environment, "cat", output, timeout=5)
+    await sh(environment, "cat", output, timeout=60)
     assert output.all == b""
     await sh(environment, "cat", output, stdin=b"x" * 300_000)
     assert len(output.all) == 300_000

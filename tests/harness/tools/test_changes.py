@@ -69,7 +69,7 @@ async def test_different_files_change_in_parallel() -> None:
 
     holding = asyncio.create_task(hold("/a"))
     await asyncio.sleep(0)
-    async with asyncio.timeout(1), queue.turn(lambda: place("/b")):
+    async with asyncio.timeout(30), queue.turn(lambda: place("/b")):
         pass
     held.set()
     await holding

@@ -64,7 +64,7 @@ def server() -> Iterator[OAuthServer]:
 
 def get(url: str) -> int:
     try:
-        with urllib.request.urlopen(url, timeout=5) as response:
+        with urllib.request.urlopen(url, timeout=30) as response:
             return int(response.status)
     except urllib.error.HTTPError as error:
         with error:

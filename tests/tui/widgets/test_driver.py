@@ -19,7 +19,7 @@ ENV = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "LANG": 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
     with Terminal(PROGRAM, cwd=ROOT, env=ENV, columns=60, rows=30) as terminal:
-        terminal.wait_for("ready", timeout=20)
+        terminal.wait_for("ready")
         yield terminal
 
 
@@ -38,7 +38,7 @@ def test_keys_of_every_protocol_arrive(terminal: Terminal) -> None:
 
 def test_a_lone_escape_is_a_key_soon(terminal: Terminal) -> None:
     terminal.send("\x1b")
-    terminal.wait_for("key escape", timeout=2)
+    terminal.wait_for("key escape")
 
 
 def test_replies_of_the_terminal_are_not_typed(terminal: Terminal) -> None:
@@ -55,7 +55,7 @@ def test_a_paste_and_the_mouse_arrive(terminal: Terminal) -> None:
 
 def test_what_was_switched_on_is_switched_off(terminal: Terminal) -> None:
     terminal.send("q")
-    assert terminal.process.wait(10) == 0
+    assert terminal.process.wait(30) == 0
     output = terminal.output.decode(errors="replace")
     for on, off in (
         ("\x1b[?1049h", "\x1b[?1049l"),
@@ -81,6 +81,6 @@ def test_a_terminal_that_is_gone_ends_the_program_even_without_a_signal() -> Non
         while b"ready" not in seen:
             seen += os.read(master, 65536)
         os.close(master)
-        assert process.wait(10) == 129
+        assert process.wait(30) == 129
     finally:
         process.kill()
