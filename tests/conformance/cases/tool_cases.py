@@ -1,4 +1,4 @@
-"""Cases of one or more tool calls in a folder, applied over real files and over files in memory."""
+"""Cases of one or more tool calls in a folder, applied over real files, over files in memory and on far sides."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from piolet.harness.environments.memory import MemoryEnvironment
 from piolet.harness.tools import built_in_tools
 from piolet.llm.messages import ImageContent, TextContent, ToolCall
 from tests.conformance.outcome import Skip, TooSlow, within
+from tests.support.far import FarPlaces
 
 SETUP_KEYS = {"files", "dirs", "symlinks", "fifos", "env"}
 #: The test's own patience, where a case has none.
@@ -60,8 +61,8 @@ def worlds_of(case: dict[str, Any]) -> list[str]:
     return names
 
 
-def check_in(name: str, case: dict[str, Any]) -> None:
-    """Apply a case in the world of that name; raise where the outcome is wrong."""
+def check_in(name: str, case: dict[str, Any], far: FarPlaces | None = None) -> None:
+    """Apply a case in the world of that name, or on that far side; raise where the outcome is wrong."""
     unknown = case["setup"].keys() - SETUP_KEYS
     if unknown:
         raise Skip(f"setup {', '.join(sorted(unknown))} is not known to this runner")
@@ -69,8 +70,12 @@ def check_in(name: str, case: dict[str, Any]) -> None:
         if name == "memory":
             world = _memory_world(case["setup"])
         else:
-            folder = stack.enter_context(_folder())
+            folder = stack.enter_context(_folder() if far is None else far.working_folder())
             world = _local_world(folder, case["setup"], use_ripgrep=name == "local")
+            if far is not None:
+                if case["setup"].get("env"):
+                    raise Skip("a far side has variables of its own")
+                world.environment = far.environment(name, folder)
         asyncio.run(_check(world, case))
 
 
@@ -165,8 +170,8 @@ async def _check_result(world: World, result: ToolResult, seconds: float, expect
             case "full_output_file_lines":
                 found = re.search(r"Full output: (\S+)\]", text)
                 assert found, "no file is named"
-                assert Path(found[1]).read_bytes().count(b"\n") == value
-                Path(found[1]).unlink()
+                assert (await world.environment.read_bytes(found[1])).count(b"\n") == value
+                await world.environment.remove(found[1])
             case _:
                 raise Skip(f"the expectation {key!r} is not known to this runner")
 

@@ -1,4 +1,4 @@
-"""Files of both environments: the same answers and errors, links followed, nothing half written."""
+"""Files of all environments: the same answers and errors, links followed, nothing half written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import errno
 import os
 import stat
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,13 @@ import pytest
 from piolet.harness.environments.base import DirectoryEntry, Environment, ShellNotFound
 from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.environments.memory import MemoryEnvironment
+from tests.support.far import NAMES, SHELLS, FarPlaces, NotHere
+
+FAR = (*NAMES, *(f"sh-{shell}" for shell in SHELLS))
 
 
-@pytest.fixture(params=["local", "memory"])
-def environment(request: pytest.FixtureRequest, tmp_path: Path) -> Environment:
+@pytest.fixture(params=["local", "memory", *FAR])
+def environment(request: pytest.FixtureRequest, tmp_path: Path, far: FarPlaces) -> Iterator[Environment]:
     """A folder with ``a.txt``, ``d/b.txt``, links to both, a dangling link and a loop."""
     files = {"a.txt": b"one\n", "d/b.txt": b"two\n"}
     links = {"la": "a.txt", "ld": "d", "dead": "nowhere", "l1": "l2", "l2": "l1", "d/up": "../a.txt"}
@@ -25,13 +28,21 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> Environment:
         memory = MemoryEnvironment(files)
         for path, target in links.items():
             memory.add_link(path, target)
-        return memory
-    for path, data in files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_bytes(data)
-    for path, target in links.items():
-        (tmp_path / path).symlink_to(target)
-    return LocalEnvironment(os.path.realpath(tmp_path), home=str(tmp_path / "home"))
+        yield memory
+        return
+    with far.working_folder() as folder:
+        for path, data in files.items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_bytes(data)
+        for path, target in links.items():
+            (folder / path).symlink_to(target)
+        if request.param == "local":
+            yield LocalEnvironment(folder, home=str(tmp_path / "home"))
+            return
+        try:
+            yield far.environment(request.param, folder)
+        except NotHere as reason:
+            pytest.skip(str(reason))
 
 
 async def at(environment: Environment, path: str) -> str:
@@ -61,7 +72,7 @@ async def test_paths_are_absolute_and_without_dots(environment: Environment) -> 
     assert await environment.resolve("//etc//passwd") == "/etc/passwd"
     assert await environment.join("/a", "b", "../c") == "/a/c"
     home = await environment.resolve("~")
-    assert await environment.resolve("~/x") == f"{home}/x"
+    assert await environment.resolve("~/x") == f"{home.removesuffix('/')}/x"
     assert await environment.resolve("~x") == f"{environment.cwd}/~x"
 
 

@@ -142,7 +142,7 @@ class Automaton:
         self._steps: list[_Step] = []
         self._compile(node)
         self._steps.append(_Match())
-        self._required = _required_literal(node)
+        self._required = required_literal(node)
         self._has_word_edges = any(isinstance(step, _Assert) and step.kind in (r"\b", r"\B") for step in self._steps)
         self._sides: dict[str, _Side] = {}
         self._forget()
@@ -284,7 +284,7 @@ def _holds(kind: str, before: _Side, after: _Side) -> bool:
             return (before == "word") == (after == "word")
 
 
-def _required_literal(node: Node) -> str:
+def required_literal(node: Node) -> str:
     """Return the longest text that every match must contain, as far as it is easily seen."""
     longest = run = ""
     for part in node.nodes if isinstance(node, Sequence) else (node,):

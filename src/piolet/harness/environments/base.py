@@ -6,6 +6,7 @@ are `OSError` with `errno` set, as the operating system words them.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
@@ -93,6 +94,16 @@ class FindResult(Struct, frozen=True):
 
 class ShellNotFound(LookupError):
     """There is no shell to run a command with."""
+
+
+class Unreachable(ConnectionError):
+    """Where the tools act cannot be reached, or has no shell; the text says where and why."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(errno.ECONNRESET, text)
+
+    def __str__(self) -> str:
+        return self.strerror or ""
 
 
 class InvalidPattern(ValueError):

@@ -26,13 +26,14 @@ _POLL_SECONDS: Final = 0.02
 #: How long a killed process may take to go; only one that hangs in the kernel takes longer.
 _KILL_SECONDS: Final = 1.0
 
-_live: set[int] = set()
+#: The process groups that `kill_all_process_groups` kills, by the id of their leader.
+live_groups: set[int] = set()
 
 
 def kill_all_process_groups() -> None:
     """Send SIGKILL to the process group of every call that is still open. May be called from a signal handler."""
-    for pid in tuple(_live):
-        _kill_group(pid)
+    for pid in tuple(live_groups):
+        kill_group(pid)
 
 
 async def run_process(
@@ -48,7 +49,7 @@ async def run_process(
 ) -> ExitStatus:
     """Run `argv` with exactly `env`; the contract is that of `Environment.run`."""
     call = _Call(_spawn(argv, cwd, env, stdin), on_output)
-    _live.add(call.pid)
+    live_groups.add(call.pid)
     withdraw = signal.on_abort(call.wake.set) if signal is not None else None
     try:
         return await call.run(timeout, signal, grace)
@@ -56,7 +57,7 @@ async def run_process(
         if withdraw is not None:
             withdraw()
         call.close()
-        _live.discard(call.pid)
+        live_groups.discard(call.pid)
 
 
 def _spawn(argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: bytes | None) -> subprocess.Popen[bytes]:
@@ -135,7 +136,7 @@ class _Call:
             stream.close()
         self._streams.clear()
         if not self._exit_watch.poll():
-            _kill_group(self.pid)
+            kill_group(self.pid)
         self._exit_watch.close()
 
     def _is_over(self, exited: float, now: float) -> bool:
@@ -223,7 +224,7 @@ class _ExitWatch:
         if self._timer is not None:
             self._timer.cancel()
         if self.exited_at is None:
-            _reap_killed(self._process)
+            reap_killed(self._process)
         else:
             self._process.wait()
 
@@ -249,7 +250,7 @@ class _ExitWatch:
         return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
 
 
-def _reap_killed(process: subprocess.Popen[bytes]) -> None:
+def reap_killed(process: subprocess.Popen[bytes]) -> None:
     """Wait the moment that a killed process needs to go; give up on one that hangs."""
     import subprocess
 
@@ -257,7 +258,8 @@ def _reap_killed(process: subprocess.Popen[bytes]) -> None:
         process.wait(_KILL_SECONDS)
 
 
-def _kill_group(pid: int) -> None:
+def kill_group(pid: int) -> None:
+    """Send SIGKILL to a process group; one that is gone is no error."""
     _signal_group(pid, signals.SIGKILL)
 
 

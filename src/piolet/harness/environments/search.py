@@ -49,7 +49,7 @@ async def find(tree: Tree, query: FindQuery, signal: AbortSignal | None = None) 
     regex = glob_regex(pattern or "**", ignore_case=smart_case)
     whole_path = "/" in pattern
     found = []
-    async for place in _walk(tree, query.path, FOR_FIND, None, signal):
+    async for place in walk(tree, query.path, FOR_FIND, None, signal):
         if regex.match(place.path if whole_path else place.entry.name):
             found.append(place.path + ("/" if place.entry.kind == "directory" else ""))
     found.sort()
@@ -66,7 +66,7 @@ async def grep(tree: Tree, query: GrepQuery, signal: AbortSignal | None = None) 
         collector.add_file(posixpath.basename(query.path), lines)
         return collector.result()
     only = GlobFilter(query.glob) if query.glob else None
-    async for place in _walk(tree, query.path, FOR_GREP, only, signal):
+    async for place in walk(tree, query.path, FOR_GREP, only, signal):
         if place.entry.kind != "file":
             continue
         try:
@@ -142,37 +142,43 @@ class GrepCollector:
 # --------------------------------------------------------------------------------------------------------------- walk
 
 
-class _Place(Struct, frozen=True):
+class Place(Struct, frozen=True):
     """An entry with its path relative to the searched folder."""
 
     path: str
     entry: DirectoryEntry
 
 
-async def _walk(
+async def walk(
     tree: Tree, root: str, files: IgnoreFiles, only: GlobFilter | None, signal: AbortSignal | None
-) -> AsyncIterator[_Place]:
+) -> AsyncIterator[Place]:
     """Give everything below `root` that is not ignored: depth first, by name; links are not followed."""
     real = await tree.canonical(root)
-    stack = [await _open(tree, root, "", posixpath.basename(real), await _rules_above(tree, real, files))]
+    stack = [await _open(tree, root, "", posixpath.basename(real), await rules_above(tree, real, files))]
     while stack:
         folder = stack[-1]
         entry = next(folder.entries, None)
         if entry is None:
             stack.pop()
             continue
-        way, is_folder = folder.way + entry.name, entry.kind == "directory"
-        verdict = only.verdict(way, is_folder=is_folder) if only is not None else None
-        if folder.rules.ignores(entry.name, is_folder=is_folder) if verdict is None else verdict:
+        way = folder.way + entry.name
+        if is_left_out(folder.rules, only, way, entry):
             continue
         if signal is not None:
             signal.throw_if_aborted()
-        yield _Place(way, entry)
-        if is_folder:
+        yield Place(way, entry)
+        if entry.kind == "directory":
             try:
                 stack.append(await _open(tree, posixpath.join(root, way), f"{way}/", entry.name, folder.rules))
             except OSError:  # gone, or closed to us
                 continue
+
+
+def is_left_out(rules: FolderRules, only: GlobFilter | None, way: str, entry: DirectoryEntry) -> bool:
+    """Judge the entry of a folder whose `rules` are given; `way`: its path relative to the searched folder."""
+    is_folder = entry.kind == "directory"
+    verdict = only.verdict(way, is_folder=is_folder) if only is not None else None
+    return rules.ignores(entry.name, is_folder=is_folder) if verdict is None else verdict
 
 
 class _OpenFolder(Struct, frozen=True):
@@ -191,7 +197,7 @@ async def _open(tree: Tree, path: str, way: str, name: str, above: FolderRules) 
     return _OpenFolder(way, rules, iter(sorted(entries, key=_by_name)))
 
 
-async def _rules_above(tree: Tree, root: str, files: IgnoreFiles) -> FolderRules:
+async def rules_above(tree: Tree, root: str, files: IgnoreFiles) -> FolderRules:
     """Return the rules of the folder that holds `root`, a path without links, as all the folders above make them."""
     rules = FolderRules.none(files)
     path = "/"

@@ -1,0 +1,186 @@
+"""A shell on the far side of a `ShellEnvironment`: a local process with pipes, which takes one script after another."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Final, Literal, TypeAlias
+
+from piolet.harness.environments.processes import kill_group, live_groups, reap_killed
+
+StreamName: TypeAlias = Literal["stdout", "stderr"]
+_CHUNK: Final = 65_536
+
+
+class FarShell:
+    """One such process. Between calls it costs no task, no thread and no watcher of the event loop."""
+
+    def __init__(self, argv: Sequence[str], variables: Mapping[str, str]) -> None:
+        import subprocess
+
+        self._process = subprocess.Popen(
+            list(argv),
+            cwd="/",
+            env=dict(variables),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        live_groups.add(self._process.pid)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._stdin: IO[bytes] | None = self._process.stdin
+        self._streams: dict[StreamName, IO[bytes]] = {"stdout": self._process.stdout, "stderr": self._process.stderr}
+        self._to_send = memoryview(b"")
+        self._is_last = False
+        self._woken: asyncio.Event | None = None
+        for stream in (self._stdin, *self._streams.values()):
+            os.set_blocking(stream.fileno(), False)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+        return not self._streams
+
+    def exit_code(self) -> int | None:
+        """Return how the local process ended; it is killed if it still runs."""
+        self.kill()
+        return self._process.returncode
+
+    def send(self, data: bytes, *, is_last: bool) -> None:
+        """Let `output` write `data` as the far side takes it; with `is_last` that is the end of its input."""
+        self._to_send, self._is_last = memoryview(data), is_last
+
+    async def output(self, until: float | None = None) -> tuple[StreamName, bytes] | None:
+        """Return the next piece of output; None at the end, at the time `until` of the event loop, or when woken."""
+        is_woken = False
+        while True:
+            self._write()
+            for name, stream in tuple(self._streams.items()):
+                try:
+                    data = os.read(stream.fileno(), _CHUNK)
+                except BlockingIOError:
+                    continue
+                if data:
+                    return name, data
+                stream.close()
+                del self._streams[name]
+            if self.ended or is_woken:
+                return None
+            await self._wait(until)
+            is_woken = True
+
+    def wake(self) -> None:
+        """Let an `output` that waits return."""
+        if self._woken is not None:
+            self._woken.set()
+
+    def kill(self) -> None:
+        """Kill the local process with all its children, and release everything."""
+        self._close_input()
+        for stream in self._streams.values():
+            stream.close()
+        self._streams.clear()
+        self.wake()
+        if self._process.returncode is None:
+            if self._process.poll() is None:
+                kill_group(self._process.pid)
+            reap_killed(self._process)
+        live_groups.discard(self._process.pid)
+
+    def _write(self) -> None:
+        if self._stdin is None:
+            return
+        try:
+            while self._to_send:
+                self._to_send = self._to_send[os.write(self._stdin.fileno(), self._to_send[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except OSError:  # it is gone; its output tells why
+            self._is_last = True
+        if self._is_last:
+            self._close_input()
+
+    def _close_input(self) -> None:
+        if self._stdin is not None:
+            with contextlib.suppress(OSError):
+                self._stdin.close()
+            self._stdin = None
+
+    async def _wait(self, until: float | None) -> None:
+        loop = asyncio.get_running_loop()
+        self._woken = asyncio.Event()
+        readable = [stream.fileno() for stream in self._streams.values()]
+        writable = self._stdin.fileno() if self._stdin is not None and self._to_send else None
+        timer = loop.call_at(until, self.wake) if until is not None else None
+        for descriptor in readable:
+            loop.add_reader(descriptor, self.wake)
+        if writable is not None:
+            loop.add_writer(writable, self.wake)
+        try:
+            await self._woken.wait()
+        finally:
+            for descriptor in readable:
+                loop.remove_reader(descriptor)
+            if writable is not None:
+                loop.remove_writer(writable)
+            if timer is not None:
+                timer.cancel()
+
+
+class FarShells:
+    """The shells of one environment: those that wait for a script, and those that have one.
+
+    `start` makes a shell, `surroundings` tells what it is started in; where that changes, a shell is of no more use.
+    """
+
+    def __init__(self, start: Callable[[], FarShell], surroundings: Callable[[], object]) -> None:
+        self._start = start
+        self._surroundings = surroundings
+        self._waiting: list[tuple[FarShell, object]] = []
+        self._busy: dict[FarShell, object] = {}
+
+    def take(self) -> tuple[FarShell, bool]:
+        """Return a shell for one script, and whether it is a new one."""
+        now = self._surroundings()
+        while self._waiting:
+            shell, then = self._waiting.pop()
+            if now == then:
+                self._busy[shell] = now
+                return shell, False
+            shell.kill()
+        shell = self._start()
+        self._busy[shell] = now
+        return shell, True
+
+    def give_back(self, shell: FarShell) -> None:
+        """Let a shell that is done with its script wait for another one."""
+        self._waiting.append((shell, self._busy.pop(shell)))
+
+    def end(self, shell: FarShell) -> None:
+        """End a shell that takes no other script."""
+        self._busy.pop(shell, None)
+        shell.kill()
+
+    def make_ready(self) -> None:
+        """See to it that a shell is waiting: some need a second to start."""
+        if not self._waiting:
+            self._waiting.append((self._start(), self._surroundings()))
+
+    def end_waiting(self) -> None:
+        """End those that wait: they may have lost their connection."""
+        for shell, _ in self._waiting:
+            shell.kill()
+        self._waiting.clear()
+
+    def close(self) -> None:
+        """End all shells."""
+        self.end_waiting()
+        for shell in self._busy:
+            shell.kill()
+        self._busy.clear()
