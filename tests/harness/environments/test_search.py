@@ -1,4 +1,4 @@
-"""Finding files and lines: ripgrep, Python on disk and Python in memory give the same."""
+"""Finding files and lines: ripgrep, Python on disk, in memory and over what a far side sends give the same."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from piolet.base.abort import AbortController, Aborted
 from piolet.harness.environments.base import Environment, FindQuery, GrepQuery, GrepResult, InvalidPattern
 from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.environments.memory import MemoryEnvironment
+from piolet.harness.environments.shell import ShellEnvironment
 
 NAMES = """a b ab out src x.py y.js a.txt A.TXT .hid é.txt [x] {a,b}.c -d node_modules b\u00a0c"""
 RULES = r"""out out/ /out *.py !x.py src/*.py src/** **/a a/**/b /a/b !src/ #c
@@ -84,7 +85,7 @@ def a_query(rng: random.Random, folders: Sequence[str]) -> GrepQuery:
 
 @pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
 @pytest.mark.parametrize("seed", range(12))
-async def test_all_engines_give_the_same(tmp_path: Path, seed: int) -> None:
+async def test_all_engines_give_the_same(tmp_path: Path, seed: int, far_shell: ShellEnvironment) -> None:
     rng = random.Random(seed)
     top = Path(os.path.realpath(tmp_path)) / "top"
     top.mkdir()
@@ -96,22 +97,25 @@ async def test_all_engines_give_the_same(tmp_path: Path, seed: int) -> None:
         expected = await fast.grep(query)
         assert await slow.grep(query) == expected, query
         assert await memory.grep(query) == expected, query
+        assert await far_shell.grep(query) == expected, query
         names = FindQuery(rng.choice(["*", "*.py", "A*", "a.txt", "src/*", "**/a/**", "", "-*"]), query.path)
         assert await memory.find(names) == await slow.find(names), names
+        assert await far_shell.find(names) == await slow.find(names), names
 
 
-@pytest.fixture(params=["ripgrep", "python", "memory"])
-def search(request: pytest.FixtureRequest, tmp_path: Path) -> Search:
+@pytest.fixture(params=["ripgrep", "python", "memory", "far"])
+def search(request: pytest.FixtureRequest, tmp_path: Path, far_shell: ShellEnvironment) -> Search:
     if request.param == "ripgrep" and shutil.which("rg") is None:
         pytest.skip("ripgrep is not installed")
-    return Search(str(request.param), Path(os.path.realpath(tmp_path)))
+    return Search(str(request.param), Path(os.path.realpath(tmp_path)), far_shell)
 
 
 class Search:
     """A folder that is searched with one of the engines."""
 
-    def __init__(self, engine: str, folder: Path) -> None:
+    def __init__(self, engine: str, folder: Path, far_shell: ShellEnvironment) -> None:
         self.engine = engine
+        self.far_shell = far_shell
         self.folder = folder
 
     def write(self, **files: str | bytes) -> None:
@@ -126,6 +130,8 @@ class Search:
     def environment(self) -> Environment:
         if self.engine == "memory":
             return in_memory(self.folder)
+        if self.engine == "far":
+            return self.far_shell
         return LocalEnvironment(self.folder, use_ripgrep=self.engine == "ripgrep")
 
     async def result(self, pattern: str, path: str = "", **query: object) -> GrepResult:

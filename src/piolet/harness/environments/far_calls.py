@@ -179,7 +179,6 @@ async def follow_program(
         is_started = call.begun is not None or (aborted_at is not None and now >= aborted_at + _START_SECONDS)
         if timed_out or (aborted_at is not None and is_started):
             aborted = aborted_at is not None
-            shell.kill()
             if call.code is not None:
                 return ExitStatus(call.code, not aborted, aborted, left_running=True, seconds=call.seconds)
             if call.group is not None:

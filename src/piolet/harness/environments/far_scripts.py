@@ -16,11 +16,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-#: The program of a shell on the far side. Each line of its input is a mark, ``+`` or ``.``, and a script; a script with
-#: ``.`` is the last one, and has the rest of the input for itself. Without single quotes, backslashes and line ends the
-#: program can be passed through any login shell.
+#: The program of a shell on the far side. Each line of its input is a mark, ``+`` or ``.``, and a script. A script with
+#: ``.`` is the last one, and has the rest of the input for itself; what it leaves is read all the same, because engines
+#: lose output over input that nobody reads. The program has no single quotes, backslashes and line ends, so that it
+#: passes through any login shell.
 LAUNCHER: Final = (
-    'while IFS=" " read -r m k s; do (eval "$(printf %b "$s")"); echo "$m$?"; echo "$m" >&2; [ $k = + ] || break; done'
+    'while IFS=" " read -r m k s; do (eval "$(printf %b "$s")"); echo "$m$?"; echo "$m" >&2; '
+    "[ $k = + ] || { cat >/dev/null; break; }; done"
 )
 
 _TO_ESCAPE: Final = re.compile(rb"[^ -\[\]-~]")
@@ -329,7 +331,7 @@ else
 fi
 n=$d$3
 [ -z "$u" ] || n=${TMPDIR:-/tmp}/$3
-trap 'rm -f -- "$n"' EXIT
+trap '[ ! -e "$n" ] || rm -f -- "$n"' EXIT
 if [ -n "$u" ]; then
   umask 077
 elif [ -e "$t" ]; then

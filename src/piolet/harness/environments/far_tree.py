@@ -141,7 +141,7 @@ class FarTree:
         paths = [posixpath.join(folder, name) for folder in folders for name in (*files.names, ".git")]
         answer = await self._far.ask(far_scripts.PEEK, paths)
         for path, record in zip(paths, answer.split(b"\0"), strict=False):
-            self._there[path] = FileInfo("file", 0, 0, 0) if record.startswith(b"+") else None
+            self._there.setdefault(path, FileInfo("file", 0, 0, 0) if record.startswith(b"+") else None)
             self._ignore_texts[path] = record[1:]
 
     def _take(self, folder: _Level, records: Iterator[bytes], only: search.GlobFilter | None) -> list[_Level]:

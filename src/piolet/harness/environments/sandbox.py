@@ -18,7 +18,7 @@ from typing import Final
 
 from piolet.harness.environments.shell import ShellEnvironment, last_lines
 
-_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPH|CREDENTIAL|COOKIE|_AUTH|_PAT$|_SOCK$|^DBUS_", re.I)
+_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPH|CREDENTIAL|COOKIE|_AUTH(?!OR)|_PAT$|_SOCK$|^DBUS_", re.I)
 _UNSHARED: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 #: What git runs outside of the sandbox when it next works on the project: it must not change.
 _RUN_BY_GIT: Final = (".git/hooks", ".git/config")
@@ -110,7 +110,7 @@ class SandboxEnvironment(ShellEnvironment):
         return found.st_dev, found.st_ino
 
     async def _kill(self, group: int) -> None:
-        """Nothing is left to do: its first process was killed, and with it everything in the sandbox."""
+        """Nothing is to do: with the first process of its sandbox everything in there is killed."""
 
     def _explain(self, code: int | None, text: str) -> str:
         if text.startswith("bwrap: "):

@@ -47,7 +47,7 @@ _ATTEMPTS: Final = (1, 2)
 #: So many file operations go on at once: servers limit what one connection carries.
 _MOST_AT_ONCE: Final = 4
 #: How long the killing of a process on the far side may take.
-_KILL_SECONDS: Final = 5.0
+_KILL_SECONDS: Final = 2.0
 
 
 class FarSide(Struct, frozen=True):
@@ -212,7 +212,6 @@ class ShellEnvironment:
                 if status is None and (is_fresh or attempt == _ATTEMPTS[-1]):
                     raise Unreachable(self._explain(shell.exit_code(), call.noise))
             except asyncio.CancelledError:
-                shell.kill()
                 if call.group is not None and call.code is None:
                     await asyncio.shield(self._kill(call.group))
                 raise
@@ -260,7 +259,7 @@ class ShellEnvironment:
         return f"There is no POSIX shell (sh) to be had by {self.name}: {last_lines(text) or f'exit code {code}'}"
 
     async def _kill(self, group: int) -> None:
-        """Kill a process group on the far side; the local command was killed already."""
+        """Kill a process group on the far side; the shell that started it, and what runs here, is killed afterwards."""
         try:
             async with asyncio.timeout(_KILL_SECONDS):
                 await self.ask(far_scripts.KILL, [str(group)])

@@ -45,7 +45,7 @@ class SshEnvironment(ShellEnvironment):
         self.host = host
         self._ssh = tuple(ssh)
         self._folder = tempfile.mkdtemp(prefix="piolet-ssh-")
-        super().__init__((*ssh, *_OPTIONS, f"-oControlPath={self._folder}/s", "--", host), cwd=cwd)
+        super().__init__((*ssh, *_OPTIONS, f"-oControlPath={self._folder}/s", "--", host), cwd=cwd or "~")
 
     @property
     def name(self) -> str:
