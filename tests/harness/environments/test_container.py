@@ -18,6 +18,7 @@ import pytest
 from piolet.harness.environments.base import Unreachable
 from piolet.harness.environments.container import ContainerEnvironment, answering_engine
 from piolet.harness.environments.far_scripts import LAUNCHER
+from tests.support.far import NAMES, why_no_engine
 from tests.support.run import ROOT
 
 STAND_IN = """#!/bin/bash
@@ -107,6 +108,13 @@ def test_an_engine_that_does_not_answer_gives_way_to_the_other(engine: Path, tmp
     (tmp_path / "podman").write_text("#!/bin/sh\nexit 1\n")
     with pytest.raises(Unreachable, match="No container can be used: docker: Cannot connect to the Docker daemon; pod"):
         answering_engine()
+
+
+def test_a_real_engine_is_used_where_one_answers() -> None:
+    """The other tests of far sides have containers of it then."""
+    if reason := why_no_engine():
+        pytest.skip(reason)
+    assert "container" in NAMES
 
 
 def test_a_container_does_not_outlive_a_killed_process(engine: Path, tmp_path: Path) -> None:

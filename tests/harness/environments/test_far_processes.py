@@ -134,12 +134,16 @@ async def test_a_time_out_kills_the_whole_tree(environment: ShellEnvironment, se
     await until_none_sleeps(seconds)
 
 
-async def test_a_time_out_after_the_exit_keeps_the_code(environment: ShellEnvironment) -> None:
+async def test_a_time_out_after_the_exit_keeps_the_code_and_kills_the_rest(
+    environment: ShellEnvironment, seconds: str
+) -> None:
     if environment.kind == "container":
         pytest.skip("an engine may end the output of a command with its first process")
-    status = await sh(environment, "(while :; do echo x; sleep 0.02; done) & exit 3", Output(), timeout=0.6)
+    command = f"(sleep {seconds} & while :; do echo x; sleep 0.02; done) & exit 3"
+    status = await sh(environment, command, Output(), timeout=0.6)
     assert (status.code, status.timed_out, status.left_running) == (3, True, True)
     assert status.seconds < 0.5
+    await until_none_sleeps(seconds)
 
 
 async def test_an_abort_kills_the_whole_tree(environment: ShellEnvironment, seconds: str) -> None:
@@ -151,6 +155,18 @@ async def test_an_abort_kills_the_whole_tree(environment: ShellEnvironment, seco
     status = await running
     assert (status.code, status.aborted, status.timed_out) == (None, True, False)
     await until_none_sleeps(seconds)
+
+
+async def test_with_grace_a_program_may_end_by_itself(environment: ShellEnvironment, seconds: str) -> None:
+    command = f"trap 'echo bye; exit 9' TERM; echo on; sleep {seconds} & wait"
+    status = await sh(environment, command, output := Output(), timeout=0.5, grace=4)
+    assert (status.code, status.timed_out, output.all) == (9, True, b"on\nbye\n")
+    started = time.monotonic()
+    status = await sh(environment, f"trap '' TERM; sleep {seconds}; sleep {seconds}", timeout=0.3, grace=0.4)
+    assert (status.code, status.timed_out) in ((137, True), (None, True))
+    assert time.monotonic() - started < 4
+    for pid in sleeping(seconds):
+        os.kill(pid, 9)
 
 
 async def test_an_abort_at_any_moment_leaves_nothing(environment: ShellEnvironment, seconds: str) -> None:

@@ -104,7 +104,7 @@ async def test_the_home_is_hidden_or_readable(sandbox: Callable[..., Any], home:
     assert await (await sandbox()).stat(f"{home}/secret") is None
     environment = await sandbox(readable_home=True)
     assert await environment.read_bytes(f"{home}/secret") == b"hidden treasure"
-    with pytest.raises(OSError, match="Permission denied|Read-only"):
+    with pytest.raises(OSError, match=r"Permission denied|Read-only"):
         await environment.write_bytes(f"{home}/secret", b"x")
 
 
@@ -154,7 +154,7 @@ async def test_nothing_can_be_left_for_programs_outside_to_run(sandbox: Callable
     environment = await sandbox()
     project = tmp_path / "project"
     for path in (".pi/extensions/x.py", ".git/hooks/pre-commit", ".git/config"):
-        with pytest.raises(OSError, match="Permission denied|Read-only"):
+        with pytest.raises(OSError, match=r"Permission denied|Read-only"):
             await environment.write_bytes(f"{project}/{path}", b"x")
     assert "busy" in await output(environment, "mv .pi other 2>&1; mv .git/hooks x 2>&1")
     assert (await environment.run(["git", "add", "."])).code == 0

@@ -86,7 +86,7 @@ class ContainerEnvironment(ShellEnvironment):
         keeper.communicate()
 
     def _explain(self, code: int | None, text: str) -> str:
-        if code in (126, 127):
+        if "executable file" in text:
             return super()._explain(code, text)
         return f"{self.name} cannot be used: {last_lines(text) or f'{self._engine[0]} ended with code {code}'}"
 

@@ -11,14 +11,15 @@ import errno
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from piolet.base.abort import AbortSignal
 from piolet.harness.environments.base import ExitStatus, OnOutput
 from piolet.harness.environments.far_shell import FarShell, StreamName
 from piolet.harness.environments.processes import QUIET_SECONDS
 
-#: How long an abort waits to learn which group has to be killed.
+SignalName: TypeAlias = Literal["TERM", "KILL"]
+#: How long an abort waits to learn which group has to be killed, and a kill to learn the exit code.
 _START_SECONDS: Final = 1.0
 _NUMBERS: Final = (
     errno.ENOENT,
@@ -164,11 +165,15 @@ class FarCall:
 async def follow_program(
     call: FarCall,
     shell: FarShell,
-    kill: Callable[[int], Awaitable[None]],
+    send: Callable[[SignalName, int], Awaitable[None]],
     timeout: float | None,
     signal: AbortSignal | None,
+    grace: float,
 ) -> ExitStatus | None:
-    """Return how a program ended or was stopped, None if the connection broke or the program never began."""
+    """Return how a program ended or was stopped, None if the connection broke or the program never began.
+
+    `send` sends a signal to a process group. The rest is as in `Environment.run`.
+    """
     loop = asyncio.get_running_loop()
     aborted_at: float | None = None
     while not shell.ended:
@@ -179,11 +184,13 @@ async def follow_program(
         is_started = call.begun is not None or (aborted_at is not None and now >= aborted_at + _START_SECONDS)
         if timed_out or (aborted_at is not None and is_started):
             aborted = aborted_at is not None
-            if call.code is not None:
-                return ExitStatus(call.code, not aborted, aborted, left_running=True, seconds=call.seconds)
+            left_running = call.code is not None
             if call.group is not None:
-                await kill(call.group)
-            return ExitStatus(None, not aborted, aborted, seconds=now - call.started)
+                await _stop(call, shell, send, call.group, grace)
+            if left_running:
+                return ExitStatus(call.code, not aborted, aborted, left_running, call.seconds)
+            code = call.code if grace else None
+            return ExitStatus(code, not aborted, aborted, seconds=now - call.started)
         if call.code is not None and now >= call.last_output + QUIET_SECONDS:
             break
         times = [call.started + timeout] if timeout is not None and call.group is not None else []
@@ -191,3 +198,22 @@ async def follow_program(
         times += [call.last_output + QUIET_SECONDS] if call.code is not None else []
         await call.step(min(times, default=None))
     return None if call.code is None else ExitStatus(call.code, seconds=call.seconds)
+
+
+async def _stop(
+    call: FarCall, shell: FarShell, send: Callable[[SignalName, int], Awaitable[None]], group: int, grace: float
+) -> None:
+    """Kill a process group; with `grace` it is asked to end first, and its exit code is waited for."""
+    if grace:
+        await send("TERM", group)
+        await _take_until_exit(call, shell, grace)
+    await send("KILL", group)
+    if grace:
+        await _take_until_exit(call, shell, _START_SECONDS)
+
+
+async def _take_until_exit(call: FarCall, shell: FarShell, seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while call.code is None and not shell.ended and loop.time() < end:
+        await call.step(end)

@@ -81,11 +81,11 @@ exec 3<&- 4>&-
 wait $!
 """
 
-#: Kill the process group `$1`, and wait a moment for it to be gone.
-KILL: Final = r"""
-kill -9 -$1 2>/dev/null || kill -9 $1
+#: Send the signal `$1` to the process group `$2`, and after a KILL wait a moment for it to be gone.
+SIGNAL: Final = r"""
+kill -$1 -$2 2>/dev/null || kill -$1 $2
 n=0
-while kill -0 -$1 2>/dev/null && [ $n -lt 20 ]; do
+while [ $1 = KILL ] && kill -0 -$2 2>/dev/null && [ $n -lt 20 ]; do
   sleep 0.02
   n=$((n + 1))
 done

@@ -43,6 +43,11 @@ class FarShell:
             os.set_blocking(stream.fileno(), False)
 
     @property
+    def pid(self) -> int:
+        """The local process."""
+        return self._process.pid
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more will come."""
         return not self._streams

@@ -12,10 +12,15 @@ import contextlib
 import os
 import re
 import shutil
+import signal as signals
 import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
+from piolet.harness.environments.far_calls import SignalName
+from piolet.harness.environments.far_shell import FarShell
+from piolet.harness.environments.processes import kill_group
 from piolet.harness.environments.shell import ShellEnvironment, last_lines
 
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPH|CREDENTIAL|COOKIE|_AUTH(?!OR)|_PAT$|_SOCK$|^DBUS_", re.I)
@@ -109,8 +114,15 @@ class SandboxEnvironment(ShellEnvironment):
             return None
         return found.st_dev, found.st_ino
 
-    async def _kill(self, group: int) -> None:
-        """Nothing is to do: with the first process of its sandbox everything in there is killed."""
+    async def _signal(self, shell: FarShell, name: SignalName, group: int) -> None:
+        """Send it from outside: another command would be in another sandbox, which sees nothing of this one."""
+        if name == "KILL":  # the first process of a sandbox takes all others with it
+            kill_group(shell.pid)
+            return
+        process = await asyncio.to_thread(_process_of, shell.pid, group)
+        if process is not None:
+            with contextlib.suppress(OSError):
+                os.killpg(process, signals.SIGTERM)
 
     def _explain(self, code: int | None, text: str) -> str:
         if text.startswith("bwrap: "):
@@ -129,3 +141,19 @@ def repository_root(folder: str) -> str | None:
             return None
         folder = parent
     return folder
+
+
+def _process_of(ancestor: int, inner: int) -> int | None:
+    """Return the process below `ancestor` whose id in its sandbox is `inner`."""
+    waiting = [ancestor]
+    while waiting:
+        process = waiting.pop()
+        try:
+            status = Path(f"/proc/{process}/status").read_text()
+            children = [path.read_text().split() for path in Path(f"/proc/{process}/task").glob("*/children")]
+        except OSError:  # gone meanwhile
+            continue
+        if re.search(rf"^NSpid:.*\s{inner}$", status, re.MULTILINE):
+            return process
+        waiting += [int(child) for some in children for child in some]
+    return None

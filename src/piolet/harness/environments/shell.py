@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 import os
 import posixpath
 import stat as stat_bits
@@ -31,7 +32,7 @@ from piolet.harness.environments.base import (
     Snapshot,
     Unreachable,
 )
-from piolet.harness.environments.far_calls import FarCall, file_error, follow_program, new_mark
+from piolet.harness.environments.far_calls import FarCall, SignalName, file_error, follow_program, new_mark
 from piolet.harness.environments.far_shell import FarShell, FarShells, StreamName
 from piolet.harness.environments.local import CHILD_VARIABLES
 
@@ -46,8 +47,8 @@ _KINDS: Final[dict[str, FileKind]] = {
 _ATTEMPTS: Final = (1, 2)
 #: So many file operations go on at once: servers limit what one connection carries.
 _MOST_AT_ONCE: Final = 4
-#: How long the killing of a process on the far side may take.
-_KILL_SECONDS: Final = 2.0
+#: How long the sending of a signal may take.
+_SIGNAL_SECONDS: Final = 2.0
 
 
 class FarSide(Struct, frozen=True):
@@ -190,6 +191,7 @@ class ShellEnvironment:
         timeout: float | None = None,
         signal: AbortSignal | None = None,
         on_output: OnOutput | None = None,
+        grace: float = 0,
     ) -> ExitStatus:
         if signal is not None and signal.aborted:
             return ExitStatus(None, aborted=True)
@@ -206,14 +208,15 @@ class ShellEnvironment:
             shell.send(far_scripts.line_of(call.mark, script, is_last=True) + (stdin or b""), is_last=True)
             withdraw = signal.on_abort(shell.wake) if signal is not None else None
             try:
-                status = await follow_program(call, shell, self._kill, timeout, signal)
+                send = functools.partial(self._signal, shell)
+                status = await follow_program(call, shell, send, timeout, signal, grace)
                 if status is None and call.begun is not None:
                     raise Unreachable(f"The connection to {self.name} was lost while the command ran")
                 if status is None and (is_fresh or attempt == _ATTEMPTS[-1]):
                     raise Unreachable(self._explain(shell.exit_code(), call.noise))
             except asyncio.CancelledError:
                 if call.group is not None and call.code is None:
-                    await asyncio.shield(self._kill(call.group))
+                    await asyncio.shield(self._signal(shell, "KILL", call.group))
                 raise
             finally:
                 if withdraw is not None:
@@ -258,11 +261,11 @@ class ShellEnvironment:
         """Say why there was no shell; `text` is what the local command printed before it ended with `code`."""
         return f"There is no POSIX shell (sh) to be had by {self.name}: {last_lines(text) or f'exit code {code}'}"
 
-    async def _kill(self, group: int) -> None:
-        """Kill a process group on the far side; the shell that started it, and what runs here, is killed afterwards."""
+    async def _signal(self, shell: FarShell, name: SignalName, group: int) -> None:
+        """Send a signal to a process group that `shell` started; it is killed afterwards, with what runs here."""
         try:
-            async with asyncio.timeout(_KILL_SECONDS):
-                await self.ask(far_scripts.KILL, [str(group)])
+            async with asyncio.timeout(_SIGNAL_SECONDS):
+                await self.ask(far_scripts.SIGNAL, [name, str(group)])
         except OSError:  # TimeoutError is one: it is gone, or out of reach
             pass
 
