@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ from piolet.llm.messages import ImageContent, text_of
 from piolet.llm.model import StreamOptions
 from tests.agent.conversation import tool
 from tests.harness.talk import Harness
+from tests.support.run import ROOT
 from tests.support.scripted_model import MODEL, call, fails, hangs, says
 from tests.support.virtual_time import run_jumping
 
@@ -44,6 +48,13 @@ async def test_a_prompt_with_images_is_one_message() -> None:
     result = await talk.harness.prompt("What is this?", [image])
     assert result.text == "A cat."
     assert result.messages[0].content[1] == image  # type: ignore[attr-defined]
+
+
+async def test_a_prompt_without_a_message_is_refused() -> None:
+    talk = Harness(says("never"))
+    with pytest.raises(NothingToDo):
+        await talk.harness.prompt([])
+    assert talk.events == []
 
 
 async def test_the_result_holds_the_messages_of_all_agent_runs() -> None:
@@ -504,6 +515,21 @@ async def test_close_aborts_settles_and_refuses_everything_afterwards(tmp_path: 
         talk.harness.next_turn("x")
 
 
+async def test_close_stores_what_waited_and_tells_if_it_could_not(tmp_path: Path) -> None:
+    session = Session.create(str(tmp_path), str(tmp_path))
+    talk = Harness(says("one"), session=session)
+    await talk.harness.prompt("go")
+    assert session.path is not None
+    path = Path(session.path)
+    talk.harness.next_turn(CustomMessage("note", "waited", True, 0))
+    path.rename(path.with_suffix(".away"))
+    path.mkdir()
+    with pytest.raises(SessionError):
+        await talk.harness.close()
+    with pytest.raises(HarnessClosed):
+        await talk.harness.prompt("x")
+
+
 def test_close_does_not_wait_for_a_run_that_a_handler_of_the_end_would_start() -> None:
     async def scenario() -> None:
         talk = Harness(hangs("one"), hangs("two"))
@@ -553,6 +579,28 @@ def test_run_sync_of_several_threads_share_one_event_loop() -> None:
         thread.join(10)
     assert results == ["one"] * 8
     assert len([thread for thread in threading.enumerate() if thread.name == "piolet-sync"]) == 1
+
+
+def test_run_sync_works_in_a_forked_process() -> None:
+    script = """
+import asyncio, os
+from piolet.harness.sync import run_sync
+async def work(): return "ok"
+assert run_sync(work()) == "ok"
+if (child := os.fork()) == 0:
+    print(run_sync(work()), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    )
+    assert done.stdout == "ok\n"
 
 
 def test_run_sync_inside_its_own_loop_is_refused() -> None:

@@ -183,6 +183,16 @@ async def test_what_is_left_in_a_copy_counts_only_if_the_handler_returns() -> No
     assert original.box == ["there"]
 
 
+async def test_whoever_is_told_of_failures_may_fail_too() -> None:
+    def broken(event: Any) -> None:
+        raise ValueError("no")
+
+    hooks = Hooks(broken)
+    hooks.on(WORD, broken)
+    hooks.on(WORD, lambda event: "b")
+    assert (await hooks.run(WORD, Word())).text == "b"
+
+
 async def test_a_guard_that_raises_refuses() -> None:
     hooks = Hooks()
 

@@ -94,7 +94,8 @@ class Drive:
             harness.context.invalidate()  # what is stored may not have reached the agent
             raise
         finally:
-            await harness.appender.flush_idle()
+            with harness.recorder.recording():
+                await harness.appender.flush_idle()
             harness.recorder.forget()
             failure = harness.recorder.failure
             harness.release()

@@ -143,11 +143,14 @@ class AgentHarness:
     ) -> RunResult:
         """Run with a new prompt until nothing more happens by itself.
 
-        What the provider does wrong is in the result. Raises `HarnessBusy`, `HarnessClosed`, `PromptFailed`;
-        `SessionError` if the session could not take a message. A caller that is cancelled aborts the run; it settles by
-        itself.
+        What the provider does wrong is in the result. Raises `HarnessBusy`, `HarnessClosed`, `PromptFailed`,
+        `NothingToDo` for an empty list; `SessionError` if the session could not take a message. A caller that is
+        cancelled aborts the run; it settles by itself.
         """
-        return await self._run(as_messages(prompt, images))
+        messages = as_messages(prompt, images)
+        if not messages:
+            raise NothingToDo("The prompt holds no message")
+        return await self._run(messages)
 
     async def continue_(self) -> RunResult:
         """Run without a new prompt: after an aborted or failed answer, which is taken out of the context, or for queued
@@ -453,11 +456,14 @@ class AgentHarness:
         if self._closed:
             return
         self._closed = True
-        try:
+        self.recorder.begin()
+        with self.recorder.recording():
             for message in self.agent.take_next_turn():
                 self.recorder.append(message)
-        finally:
-            self.session.close()
+            await self.appender.flush_idle()
+        self.session.close()
+        if self.recorder.failure is not None:
+            raise self.recorder.failure
 
     # ---- in a run
 

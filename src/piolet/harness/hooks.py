@@ -13,6 +13,7 @@ import inspect
 import time
 import traceback
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from msgspec import Struct
@@ -148,4 +149,5 @@ class Hooks:
     def report(self, failure: HookFailure) -> None:
         """Tell of a failure."""
         if self.on_failure is not None:
-            self.on_failure(failure)
+            with suppress(Exception):  # there is nobody left to tell
+                self.on_failure(failure)

@@ -37,7 +37,7 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
 def _background_loop() -> asyncio.AbstractEventLoop:
     global _loop, _thread
     with _lock:
-        if _loop is None or not _loop.is_running():
+        if _loop is None or _thread is None or not _thread.is_alive():  # a forked process has no thread but its own
             _loop = asyncio.new_event_loop()
             started = threading.Event()
             _loop.call_soon(started.set)
