@@ -62,9 +62,11 @@ if TYPE_CHECKING:
     from piolet.harness.errors import (
         NothingToDo as NothingToDo,
     )
+    from piolet.harness.errors import PromptFailed as PromptFailed
     from piolet.harness.errors import (
         UnknownTarget as UnknownTarget,
     )
+    from piolet.harness.events import CompactionResult as CompactionResult
     from piolet.harness.harness import AgentHarness as AgentHarness
     from piolet.harness.harness import ModelSource as ModelSource
     from piolet.harness.hook_points import (
@@ -130,6 +132,7 @@ if TYPE_CHECKING:
     from piolet.harness.messages import (
         convert_to_llm as convert_to_llm,
     )
+    from piolet.harness.navigation import NavigationResult as NavigationResult
     from piolet.harness.prompt.parts import PromptParts as PromptParts
     from piolet.harness.prompt.records import ContextFile as ContextFile
     from piolet.harness.prompt.records import Skill as Skill
@@ -137,6 +140,9 @@ if TYPE_CHECKING:
     from piolet.harness.retry import RetryPolicy as RetryPolicy
     from piolet.harness.session.errors import SessionError as SessionError
     from piolet.harness.session.session import Session as Session
+    from piolet.harness.stats import ContextUsage as ContextUsage
+    from piolet.harness.stats import SessionStats as SessionStats
+    from piolet.harness.sync import run_sync as run_sync
     from piolet.harness.tools.options import ToolOptions as ToolOptions
     from piolet.harness.tools.registry import built_in_tools as built_in_tools
 
@@ -164,10 +170,12 @@ __all__ = [
     "CompactionFailed",
     "CompactionPolicy",
     "CompactionProposal",
+    "CompactionResult",
     "CompactionSettings",
     "ContextEditDraft",
     "ContextFile",
     "ContextResult",
+    "ContextUsage",
     "CustomDraft",
     "CustomMessage",
     "CustomMessageDraft",
@@ -183,13 +191,16 @@ __all__ = [
     "MemoryEnvironment",
     "MessageResult",
     "ModelSource",
+    "NavigationResult",
     "NothingToDo",
+    "PromptFailed",
     "PromptParts",
     "PromptTemplate",
     "RetryPolicy",
     "RunResult",
     "Session",
     "SessionError",
+    "SessionStats",
     "Skill",
     "StartResult",
     "ToolCallResult",
@@ -199,6 +210,7 @@ __all__ = [
     "UnknownTarget",
     "built_in_tools",
     "convert_to_llm",
+    "run_sync",
 ]
 
 __getattr__ = lazy_exports(
@@ -220,10 +232,12 @@ __getattr__ = lazy_exports(
         "CompactionFailed": "piolet.harness.errors",
         "CompactionPolicy": "piolet.harness.compaction.compactor",
         "CompactionProposal": "piolet.harness.compaction.hook_points",
+        "CompactionResult": "piolet.harness.events",
         "CompactionSettings": "piolet.harness.compaction.settings",
         "ContextEditDraft": "piolet.harness.drafts",
         "ContextFile": "piolet.harness.prompt.records",
         "ContextResult": "piolet.harness.hook_points",
+        "ContextUsage": "piolet.harness.stats",
         "CustomDraft": "piolet.harness.drafts",
         "CustomMessage": "piolet.harness.messages",
         "CustomMessageDraft": "piolet.harness.drafts",
@@ -240,8 +254,10 @@ __getattr__ = lazy_exports(
         "MemoryEnvironment": "piolet.harness.environments.memory",
         "MessageResult": "piolet.harness.hook_points",
         "ModelSource": "piolet.harness.harness",
+        "NavigationResult": "piolet.harness.navigation",
         "NothingToDo": "piolet.harness.errors",
         "PROVIDER_STREAM_EVENT": "piolet.harness.hook_points",
+        "PromptFailed": "piolet.harness.errors",
         "PromptParts": "piolet.harness.prompt.parts",
         "PromptTemplate": "piolet.harness.prompt.templates",
         "RetryPolicy": "piolet.harness.retry",
@@ -250,6 +266,7 @@ __getattr__ = lazy_exports(
         "SESSION_BEFORE_TREE": "piolet.harness.compaction.hook_points",
         "Session": "piolet.harness.session.session",
         "SessionError": "piolet.harness.session.errors",
+        "SessionStats": "piolet.harness.stats",
         "Skill": "piolet.harness.prompt.records",
         "StartResult": "piolet.harness.hook_points",
         "TOOL_CALL": "piolet.harness.hook_points",
@@ -262,5 +279,6 @@ __getattr__ = lazy_exports(
         "UnknownTarget": "piolet.harness.errors",
         "built_in_tools": "piolet.harness.tools.registry",
         "convert_to_llm": "piolet.harness.messages",
+        "run_sync": "piolet.harness.sync",
     },
 )
