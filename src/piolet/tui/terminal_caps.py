@@ -120,6 +120,11 @@ def read_color(reply: str) -> tuple[str, str] | None:
     return match[1], "#" + "".join(f"{channel:02x}" for channel in channels)
 
 
+def is_attributes(reply: str) -> bool:
+    """Whether this is the reply to `ATTRIBUTES_QUERY`, which comes after all that was asked before."""
+    return _attributes_reply.match(reply) is not None
+
+
 def has_sixel(reply: str) -> bool:
     """Whether a reply to `ATTRIBUTES_QUERY` tells of sixel graphics."""
     match = _attributes_reply.match(reply)

@@ -85,15 +85,19 @@ _LIGHT: dict[str, Any] = {
 }
 
 
+def roles() -> dict[str, str]:
+    """Return the role of each token of text."""
+    return {token: role for role, tokens in _ROLES.items() for token in tokens.split()}
+
+
 def theme_file(name: str) -> dict[str, Any]:
     """Return the built-in theme `name` ("dark" or "light") as a theme file would hold it."""
     source = {"dark": _DARK, "light": _LIGHT}[name]
-    colors = {token: role for role, tokens in _ROLES.items() for token in tokens.split()}
     return {
         "name": source["name"],
         "appearance": source["appearance"],
         "vars": source["vars"],
-        "colors": colors | source["backgrounds"],
+        "colors": roles() | source["backgrounds"],
         "export": source["export"],
     }
 

@@ -328,7 +328,7 @@ async def test_a_theme_is_seen_before_it_is_chosen(tmp_path: Path) -> None:
         desk.key("down", "down", "down")
         await desk.until(lambda: desk.face.looks.theme.name == "light")
         desk.key("escape")
-        await desk.until(lambda: desk.face.looks.theme.name == "dark")
+        await desk.until(lambda: desk.face.looks.theme.name == "system")
         desk.key("enter")
         await desk.see("→ system ✓")
         desk.key("down", "down", "down", "enter")

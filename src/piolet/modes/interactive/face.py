@@ -23,7 +23,7 @@ from piolet.harness.hooks import HookFailure
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.places import SessionPlace
 from piolet.llm.errors import LlmError
-from piolet.modes.interactive import actions, clipboard, controls, dialogs
+from piolet.modes.interactive import actions, clipboard, controls, dialogs, theme_watch
 from piolet.modes.interactive.commands.resume import choose_session
 from piolet.modes.interactive.commands.trust import ask_trust
 from piolet.modes.interactive.ending import farewell, last_lines
@@ -48,6 +48,7 @@ from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
 from piolet.tui.panels.panel import Panel
 from piolet.tui.spans import Line
+from piolet.tui.terminal_caps import ATTRIBUTES_QUERY, COLOR_QUERY
 from piolet.tui.theme import Theme
 from piolet.tui.transcript import TranscriptBlock
 from piolet.tui.widgets.tail_view import TailView
@@ -128,6 +129,8 @@ class Face:
 
     def begin(self) -> None:
         """Open the runtime; the screen is there already."""
+        self.app.write(COLOR_QUERY + ATTRIBUTES_QUERY)
+        self.app.every(theme_watch.SECONDS, theme_watch.ThemeWatch(self).look)
         self.start(self._begin())
 
     async def _begin(self) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 from piolet.app.settings import Settings
 from piolet.tui.spans import Color
-from piolet.tui.terminal_caps import CapsChoice, TerminalCaps, detect, read_color
+from piolet.tui.terminal_caps import CapsChoice, TerminalCaps, detect, is_attributes, read_color
 from piolet.tui.theme import SYSTEM, Appearance, Theme, appearance_from_colorfgbg, choose_theme
 from piolet.tui.theme_builtin import built_in_theme
 from piolet.tui.theme_color import luminance
+from piolet.tui.theme_system import system_theme
 from piolet.tui.widgets.strips import StripMaker
 
 _MIDDLE = 0.18  # the luminance of a background above which it is light
@@ -24,7 +25,8 @@ class Looks:
         self.caps: TerminalCaps = detect(environ)
         self.appearance: Appearance = appearance_from_colorfgbg(environ.get("COLORFGBG", "")) or "dark"
         self.theme: Theme = built_in_theme(self.appearance)
-        self._background: str | None = None
+        self._answers: dict[str, str] = {}
+        self._answered = False  # everything that was asked at the start
 
     def apply(self, settings: Settings, themes: Mapping[str, Theme], chosen: str | None = None) -> str | None:
         """Take on the theme that `chosen`, else the settings, name; return what was wrong with it, if anything."""
@@ -38,7 +40,7 @@ class Looks:
         )
         name = choose_theme(chosen or settings.theme, self.appearance) or SYSTEM
         if name == SYSTEM:
-            self.theme = built_in_theme(self.appearance)
+            self.theme = system_theme(self._answers, self.appearance)
             return None
         if name in themes:
             self.theme = themes[name]
@@ -47,12 +49,18 @@ class Looks:
         return f"There is no theme {name!r}"
 
     def hear(self, report: str) -> bool:
-        """Take in a reply of the terminal; return whether it turned the appearance."""
+        """Take in a reply of the terminal; return whether the colours are to be chosen anew."""
+        if is_attributes(report):
+            before, self._answered = self._answered, True
+            return bool(self._answers) and not before
         color = read_color(report)
-        if color is None or color[0] != "11":
+        if color is None:
             return False
-        before, self.appearance = self.appearance, "light" if luminance(color[1]) > _MIDDLE else "dark"
-        return before != self.appearance
+        changed = self._answers.get(color[0]) != color[1]
+        self._answers[color[0]] = color[1]
+        if color[0] == "11":
+            self.appearance = "light" if luminance(color[1]) > _MIDDLE else "dark"
+        return changed and self._answered
 
     @property
     def palette(self) -> Mapping[str, Color]:
