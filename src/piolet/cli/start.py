@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -196,6 +197,7 @@ async def _run_on_screen(
     from piolet.app.services import early_settings
     from piolet.cli.crash import last_crash, watch
     from piolet.modes.interactive.mode import run_interactive
+    from piolet.modes.interactive.opening import Opening
 
     watch(asyncio.get_running_loop(), verbose=options.verbose)
 
@@ -206,13 +208,9 @@ async def _run_on_screen(
         )
 
     crash = last_crash(options.agent_dir)
-    return await run_interactive(
-        open_runtime,
-        lambda runtime: _prompts(runtime, files, messages),
-        choose_in=choose_in,
-        notices=[crash] if crash else [],
-        regular=(tui_mode or early_settings(options).tui_mode) == "regular",
-    )
+    prompts = partial(_prompts, files=files, messages=messages)
+    regular = (tui_mode or early_settings(options).tui_mode) == "regular"
+    return await run_interactive(Opening(open_runtime, prompts, choose_in, [crash] if crash else [], regular))
 
 
 async def _name_local_servers(runtime: Runtime, mode: Screenless) -> None:

@@ -19,6 +19,7 @@ from piolet.app.runtime import Runtime
 from piolet.app.trust import Ask
 from piolet.llm.model import Model
 from piolet.modes.interactive.face import Face
+from piolet.modes.interactive.opening import Opening
 from piolet.tui.keys import press
 from piolet.tui.widgets.key_events import KeyEvent
 from tests.support.scripted_model import MODEL, Reply, ScriptedModel
@@ -131,7 +132,7 @@ async def opened(
             await runtime.session.set_model(model.provider, model.id)
         return runtime
 
-    face = Face(open_runtime, lambda runtime: [UserPrompt(prompt) for prompt in prompts])
+    face = Face(Opening(open_runtime, lambda runtime: [UserPrompt(prompt) for prompt in prompts]))
     try:
         async with face.app.run_test(size=size) as pilot:
             desk = Desk(face, pilot, scripted)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.console import Console
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
@@ -65,6 +66,8 @@ class InteractiveApp(App[int], inherit_bindings=False):
         driver = InlineDriver if regular else TerminalDriver
         self.terminal = None if streams is None else streams.terminal
         super().__init__(driver_class=None if streams is None else driver, ansi_color=True)
+        # Our lines bring the colours that the terminal can show; a guess of the toolkit would only spoil them.
+        self.console = Console(color_system="truecolor", force_terminal=True, file=self.console.file)
         self._streams = streams
         if streams is not None:  # the toolkit would swallow what is printed; the streams show it
             self._capture_stdout, self._capture_stderr = sys.stdout, sys.stderr  # type: ignore[assignment]
@@ -122,6 +125,10 @@ class InteractiveApp(App[int], inherit_bindings=False):
     def panel(self) -> Panel | None:
         """The panel that stands in place of the editor."""
         return self._panels[-1].panel if self._panels else None
+
+    def show_cursor(self, shown: bool) -> None:
+        """Show the terminal's own cursor, or hide it again."""
+        self.write("\x1b[?25h" if shown else "\x1b[?25l")
 
     def redraw_panel(self) -> None:
         """Draw the panel again, if one is shown."""

@@ -5,30 +5,21 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-from collections.abc import Sequence
 
-from piolet.harness.session.places import SessionPlace
 from piolet.modes.interactive.actions import stop
-from piolet.modes.interactive.face import Face, MakePrompts, OpenRuntime
+from piolet.modes.interactive.face import Face
+from piolet.modes.interactive.opening import Opening
 from piolet.modes.interactive.signals import ScreenSignals
 from piolet.modes.interactive.streams import Streams
 
 
-async def run_interactive(
-    open_runtime: OpenRuntime,
-    make_prompts: MakePrompts,
-    *,
-    choose_in: SessionPlace | None = None,
-    notices: Sequence[str] = (),
-    regular: bool = False,
-) -> int:
+async def run_interactive(opening: Opening) -> int:
     """Show the screen, open the runtime, send the prompts, and go on until the user leaves; return the exit code.
 
-    `choose_in`: where the session to open is chosen first. `notices`: what to tell at the start. `regular`: finished
-    output goes to the terminal's scrollback, in place of a screen of our own.
-
-    Raises what `open_runtime` raises, and what nobody expected, once the terminal is restored.
+    Raises what opening the runtime raises, and what nobody expected, once the terminal is restored.
     """
+    if not os.environ.get("NO_COLOR", "-"):
+        del os.environ["NO_COLOR"]  # an empty one means nothing, but not to the toolkit
 
     def interrupt() -> None:
         if stop(face):
@@ -41,11 +32,11 @@ async def run_interactive(
         signals.again()
 
     with Streams(lambda text: face.presenter.warn(text)) as streams:
-        face = Face(open_runtime, make_prompts, choose_in=choose_in, notices=notices, regular=regular, streams=streams)
+        face = Face(opening, streams)
         atexit.register(face.app.restore_terminal)
         with ScreenSignals(interrupt, face.quit, face.app.restore_terminal) as signals:
             gc.enable()
-            code = await face.app.run_async(mouse=not regular)
+            code = await face.app.run_async(mouse=not opening.regular)
             text = face.farewell() if not code else ""
             await face.dispose()
         atexit.unregister(face.app.restore_terminal)

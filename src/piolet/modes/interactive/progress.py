@@ -16,6 +16,7 @@ from piolet.harness.events import (
     HarnessEvent,
     ModelSelect,
     SessionInfoChanged,
+    SessionTree,
     SummarizationRetryScheduled,
     ThinkingLevelSelect,
 )
@@ -85,6 +86,8 @@ class Progress:
                 )
             case CompactionEnd():
                 self._end_compaction(event)
+            case SessionTree():
+                self._face.opened.show_session()
             case MessageEnd(message=AssistantMessage() as answer):
                 self._preview_edits(answer)
             case MessageEnd() | SessionInfoChanged() | ModelSelect() | ThinkingLevelSelect():

@@ -137,7 +137,7 @@ class Surface:
     def _show_header(self) -> None:
         presenter = self._face.presenter
         header = DrawnBlock(lambda frame: self.slot_lines("header", frame.width) or ())
-        presenter.set_head([header] if "header" in self._slots else self._face.head)
+        presenter.set_head([header] if "header" in self._slots else self._face.opened.head)
 
     def when_cleared(self, close: Callable[[], None]) -> Callable[[], None]:
         """Call `close` when all goes; return a function that takes this back."""

@@ -35,13 +35,13 @@ async def import_(face: Face, rest: str) -> None:
         face.presenter.status("Import cancelled")
         return
     try:
-        done = await face.replacing(face.runtime.import_session(path))
+        done = await face.opened.replacing(face.runtime.import_session(path))
     except MissingCwd as error:
         folder = await ask_for_folder(face, str(error))
         if folder is None:
             return
         copy = import_jsonl(path, face.runtime.services.sessions.folder, cwd_override=folder)
-        done = await face.replacing(face.runtime.switch_session(copy, cwd_override=folder))
+        done = await face.opened.replacing(face.runtime.switch_session(copy, cwd_override=folder))
     if done:
         face.presenter.status(f"Session imported from: {path}")
 

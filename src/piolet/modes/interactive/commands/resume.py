@@ -36,10 +36,12 @@ async def resume(face: Face, rest: str) -> None:
 async def open_session(face: Face, path: str) -> None:
     """Go on with the session at `path`."""
     try:
-        done = await face.replacing(face.runtime.switch_session(path))
+        done = await face.opened.replacing(face.runtime.switch_session(path))
     except MissingCwd as error:
         folder = await ask_for_folder(face, str(error))
-        done = folder is not None and await face.replacing(face.runtime.switch_session(path, cwd_override=folder))
+        done = folder is not None and await face.opened.replacing(
+            face.runtime.switch_session(path, cwd_override=folder)
+        )
     if done:
         face.presenter.status("Resumed session")
 

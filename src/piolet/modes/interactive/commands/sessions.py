@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 async def new(face: Face, rest: str) -> None:
     """``/new``"""
-    if await face.replacing(face.runtime.new_session()):
+    if await face.opened.replacing(face.runtime.new_session()):
         face.presenter.status("New session started")
 
 
@@ -34,7 +34,7 @@ async def fork(face: Face, rest: str) -> None:
     chosen = await face.dialogs.choose("Fork from message", items, search=True, selected=len(items) - 1)
     if chosen is None:
         return
-    text = await face.replacing(face.runtime.fork(chosen))
+    text = await face.opened.replacing(face.runtime.fork(chosen))
     if text is not None:
         face.set_editor_text(text)
         face.presenter.status("Forked to new session")
@@ -42,7 +42,7 @@ async def fork(face: Face, rest: str) -> None:
 
 async def clone(face: Face, rest: str) -> None:
     """``/clone``"""
-    if await face.replacing(face.runtime.clone()):
+    if await face.opened.replacing(face.runtime.clone()):
         face.presenter.status("Cloned to new session")
 
 

@@ -34,7 +34,7 @@ def _rows(face: Face) -> list[SettingRow]:
 
         def change() -> None:
             face.runtime.services.files.set(key, _next(value(), values))
-            face.take_on_services()
+            face.opened.show_services()
 
         return SettingRow(label, lambda: _word(value()), face.guarded(change), description)
 

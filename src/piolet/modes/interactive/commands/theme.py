@@ -27,7 +27,7 @@ async def choose_theme_setting(face: Face) -> None:
         chosen = f"{light}/{dark}" if light and dark else None
     if chosen is not None:
         face.runtime.services.files.set(Settings.theme, None if chosen == SYSTEM else chosen)
-    face.take_on_services()
+    face.opened.show_services()
 
 
 async def _choose(face: Face, title: str, names: Sequence[str], current: str) -> str | None:

@@ -137,7 +137,6 @@ async def _go(face: Face, target: str, summary: Summary) -> None:
     if result.cancelled:
         face.presenter.status("Branch summary cancelled" if summary.wanted else "Navigation cancelled")
         return
-    face.take_on_session()
     if result.editor_text is not None and not face.editor.buffer.text.strip():
         face.set_editor_text(result.editor_text)
     face.presenter.status("Navigated to selected point")

@@ -1,0 +1,74 @@
+"""From the first frame to the first prompt: choose a session, open the runtime, show what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from piolet.app.local_models import how_to_use, unconfigured_servers
+from piolet.app.prompt import UserPrompt
+from piolet.app.runtime import Runtime
+from piolet.app.trust import Ask
+from piolet.harness.session.places import SessionPlace
+from piolet.modes.interactive.commands.resume import choose_session
+from piolet.modes.interactive.commands.trust import ask_trust
+from piolet.modes.interactive.screen_ui import ScreenUI
+from piolet.modes.interactive.whats_new import news
+
+if TYPE_CHECKING:
+    from piolet.modes.interactive.face import Face
+
+
+class Opening(Struct, frozen=True):
+    """What to open.
+
+    `runtime` gets what asks whether a project is trusted, and the session that was chosen on the screen; `prompts` are
+    sent then. `choose_in`: where a session is chosen first. `notices`: what to tell at the start. `regular`: finished
+    output goes to the terminal's scrollback, in place of a screen of our own.
+    """
+
+    runtime: Callable[[Ask, Path | None], Awaitable[Runtime]]
+    prompts: Callable[[Runtime], Sequence[UserPrompt]]
+    choose_in: SessionPlace | None = None
+    notices: Sequence[str] = ()
+    regular: bool = False
+
+
+async def open_on_screen(face: Face, opening: Opening) -> None:
+    """Open what `opening` says and send its prompts, one after the other. A failure ends the app."""
+    chosen: Path | None = None
+    if opening.choose_in is not None:
+        info = await choose_session(face, opening.choose_in)
+        if info is None:
+            face.quit()
+            return
+        chosen = Path(info.path)
+    try:
+        runtime = await opening.runtime(partial(ask_trust, face), chosen)
+    except Exception as error:
+        face.failure = error
+        face.quit(1)
+        return
+    face.adopt(runtime)
+    runtime.bind(ScreenUI(face))
+    await face.opened.begin(opening.notices)
+    if text := news(runtime.services):
+        face.presenter.markdown(text)
+    if runtime.session.model is None:
+        face.start(_tell_of_models(face))
+    await runtime.start()
+    face.started = True
+    for prompt in opening.prompts(runtime):
+        await face.submission.send(prompt)
+
+
+async def _tell_of_models(face: Face) -> None:
+    """Say how to get a model, when there is none."""
+    face.presenter.warn("No model can be used yet: /login stores credentials of a provider")
+    servers = await unconfigured_servers(face.runtime.options)
+    if servers:
+        face.presenter.status(how_to_use(servers))
