@@ -170,7 +170,9 @@ def _copy(face: Face) -> bool:
 
 
 async def _paste(face: Face) -> None:
-    text = await clipboard.paste()
+    text = await clipboard.paste_path()
+    if text is None:
+        text = await clipboard.paste()
     if text is None:
         face.presenter.status("There is no clipboard here that can be read")
     else:

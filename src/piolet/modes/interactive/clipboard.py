@@ -8,8 +8,20 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from piolet.base.files import write_private
+from piolet.base.ids import uuid7
 
 SECONDS = 3.0  # a program that takes longer is given up
+# How files of each kind end and begin.
+_PICTURES = {
+    "image/png": (".png", b"\x89PNG"),
+    "image/jpeg": (".jpg", b"\xff\xd8"),
+    "image/webp": (".webp", b"RIFF"),
+    "image/gif": (".gif", b"GIF8"),
+}
 _WAYLAND = (["wl-copy"], ["wl-paste", "--no-newline"])
 _X11 = (
     (["xclip", "-selection", "clipboard"], ["xclip", "-selection", "clipboard", "-out"]),
@@ -41,6 +53,32 @@ async def paste() -> str | None:
     found = programs()
     data = await _run(found[1], None) if found else None
     return None if data is None else data.decode("utf-8", "replace")
+
+
+async def paste_path() -> str | None:
+    """Return the paths of the files in the clipboard, or that of a new private file with its picture; None: it has
+    neither, or cannot be asked for them.
+    """
+    listed = await _read_as("text/uri-list") or b""
+    uris = [line for line in listed.decode("utf-8", "replace").splitlines() if line.startswith("file://")]
+    if uris:
+        return " ".join(unquote(urlsplit(uri).path) for uri in uris)
+    import tempfile
+
+    for kind, (ending, beginning) in _PICTURES.items():
+        data = await _read_as(kind)
+        if data and data.startswith(beginning):
+            path = os.path.join(tempfile.gettempdir(), f"pi-clipboard-{uuid7()}{ending}")
+            write_private(Path(path), data)
+            return path
+    return None
+
+
+async def _read_as(kind: str) -> bytes | None:
+    """Return the clipboard in one of the forms that it is kept in; None if it is not kept so."""
+    found = programs()
+    choose = {"wl-paste": "--type", "xclip": "-target"}.get(found[1][0]) if found else None
+    return await _run([*found[1], choose, kind], None) if found and choose else None
 
 
 async def _run(argv: Sequence[str], data: bytes | None) -> bytes | None:
