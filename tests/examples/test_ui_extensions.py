@@ -60,7 +60,7 @@ async def test_the_footer_is_replaced_and_comes_back(tmp_path: Path) -> None:
 async def test_the_header_is_the_mountain_also_in_the_next_session(tmp_path: Path) -> None:
     async with with_example(tmp_path, "ui_header") as desk:
         await desk.see("/\\/  \\/\\")
-        assert "Type to the model" not in desk.text
+        await desk.not_see("Type to the model")
         await command(desk, "/new")
         await desk.pilot.pause()
         await desk.see("/\\/  \\/\\")
