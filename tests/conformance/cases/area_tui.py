@@ -1,4 +1,4 @@
-"""Cases about the terminal: what can be checked without running the whole program."""
+"""Cases about the terminal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from piolet.tui import ansi
 from piolet.tui.buffer import Buffer
 from piolet.tui.keys import KeyDecoder, Paste
 from piolet.tui.text import graphemes
+from tests.conformance.cases.tui_program import check_program
 from tests.conformance.outcome import Skip, equal
 
 
@@ -27,7 +28,7 @@ def check_case(case: dict[str, Any]) -> None:
         case _ if "paste" in given:
             _check_paste(case)
         case _:
-            raise Skip(f"needs the whole program: {case['title']}")
+            check_program(case)
 
 
 def _check_cut(string: str, limit: int) -> None:
