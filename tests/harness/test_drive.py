@@ -16,7 +16,7 @@ from piolet.harness.compaction.hook_points import SESSION_BEFORE_COMPACT
 from piolet.harness.errors import PromptFailed
 from piolet.harness.events import AutoRetryEnd
 from piolet.harness.hook_points import AGENT_BEFORE_SETTLE, BEFORE_AGENT_START, TURN_END, Boundary
-from piolet.harness.messages import BashExecutionMessage
+from piolet.harness.messages import BashExecutionMessage, CustomMessage
 from piolet.harness.prompt.parts import PromptParts
 from piolet.harness.retry import RetryPolicy
 from piolet.harness.session.errors import SessionError
@@ -451,6 +451,32 @@ async def test_a_question_that_cannot_be_stored_is_refused_and_nothing_is_asked(
     assert [text for text in talk.stored() if "go" in text] == []
 
 
+async def test_messages_that_were_queued_are_not_lost_when_the_disk_refuses(stored: Session) -> None:
+    talk = Harness(says("one"), says(call("echo")), says("three"), says("four"), session=stored)
+    await talk.harness.prompt("first")
+    disk = FullDisk(stored)
+
+    async def act(event: Any) -> None:
+        if event.type == "tool_execution_end":
+            await talk.harness.steer("sooner")
+            await talk.harness.follow_up("later")
+        elif event.type == "turn_end" and event.tool_results:
+            disk.fill()
+
+    unsubscribe = talk.harness.subscribe(act)
+    with pytest.raises(SessionError):
+        await talk.harness.prompt("go")
+    unsubscribe()
+    talk.harness.next_turn("beside")
+    with pytest.raises(SessionError):
+        await talk.harness.prompt("refused")
+    disk.free()
+    await talk.harness.prompt("again")
+    users = [text for text in talk.stored() if text.startswith("user")]
+    assert users == ["user: first", "user: go", "user: again", "user: beside", "user: sooner", "user: later"]
+    talk.check()
+
+
 async def test_a_compaction_that_cannot_be_stored_is_told_as_failed_and_stops_the_run(stored: Session) -> None:
     talk = Harness(*HISTORY, says("Done.", tokens=(99_500, 0)), says("more"), session=stored)
     await talk.harness.prompt("one")
@@ -496,6 +522,14 @@ async def test_details_without_a_json_form_stop_the_run_with_a_word_about_them()
     assert talk.lines.count("agent_end") == 1
     talk.model.replies[1:] = [says("Done.")]
     assert (await talk.harness.prompt("again")).text == "Done."
+
+
+async def test_a_queued_message_that_can_never_be_stored_fails_one_run_and_not_the_next() -> None:
+    talk = Harness(says("one"), says("two"), says("three"))
+    await talk.harness.steer(CustomMessage("note", "x", True, 0, details=object()))
+    with pytest.raises(SessionError, match="object has no JSON form"):
+        await talk.harness.prompt("go")
+    assert (await talk.harness.prompt("again")).outcome == "completed"
 
 
 # ---- an abort at each wait

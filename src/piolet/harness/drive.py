@@ -30,9 +30,10 @@ from piolet.harness.hook_points import (
     Outcome,
     TurnEndEvent,
 )
+from piolet.harness.messages import CustomMessage
 from piolet.harness.prompt.records import PromptInputs, editable
 from piolet.harness.retry import GiveUp, Retry, next_try
-from piolet.harness.session.errors import SessionError
+from piolet.harness.session.errors import InvalidEntry, SessionError
 from piolet.llm.messages import AssistantMessage, BaseMessage, UserMessage
 from piolet.llm.overflow import is_overflow, is_recoverable_length
 
@@ -109,10 +110,13 @@ class Drive:
     async def _begin(self, prompts: Sequence[BaseMessage], inputs: PromptInputs) -> Sequence[BaseMessage]:
         """Store the prompt and what waited for it, then ask the hooks; return all messages that the run starts with."""
         harness = self._harness
-        prompts = [*prompts, *harness.agent.take_next_turn()]
-        prompts = [await harness.bridge.finalize_message(prompt) for prompt in prompts]
-        for prompt in prompts:
-            harness.recorder.store(prompt)
+        prompts = [await self._store_first(prompt) for prompt in prompts]
+        for waiting in harness.agent.take_next_turn():
+            try:
+                prompts.append(await self._store_first(waiting))
+            except SessionError as error:
+                harness.recorder.fail(error)
+                harness.agent.next_turn(waiting)
         if not harness.hooks.wanted(BEFORE_AGENT_START):
             return prompts
         inputs = editable(inputs)
@@ -123,6 +127,12 @@ class Drive:
             self._replaced_prompt = event.system_prompt
         await self._build_prompt()
         return [*prompts, *(draft.message() for draft in event.messages)]
+
+    async def _store_first(self, message: BaseMessage) -> BaseMessage:
+        """Store a message before the run takes it up; return it as the hooks left it. Raises `SessionError`."""
+        message = await self._harness.bridge.finalize_message(message)
+        self._harness.recorder.store(message)
+        return message
 
     async def _build_prompt(self) -> PromptInputs:
         harness = self._harness
@@ -168,8 +178,7 @@ class Drive:
                 with harness.recorder.recording():
                     harness.session.begin()
             case MessageEnd(message=message):
-                with harness.recorder.recording():
-                    harness.recorder.store(message)
+                await self._store(message)
                 self._note(message)
             case TurnEnd():
                 await self._end_turn(event)
@@ -182,6 +191,15 @@ class Drive:
         if isinstance(event, MessageEnd) and self._attempts and _answered(event.message):
             await harness.publish(AutoRetryEnd(True, self._attempts))
             self._attempts = 0
+
+    async def _store(self, message: BaseMessage) -> None:
+        """Store a message of the run. One from a queue that the session cannot take now goes back into it."""
+        try:
+            self._harness.recorder.store(message)
+        except SessionError as error:
+            self._harness.recorder.fail(error)
+            if isinstance(message, UserMessage | CustomMessage) and not isinstance(error, InvalidEntry):
+                await self._harness.agent.steer(message)
 
     async def _end_turn(self, event: TurnEnd) -> None:
         harness = self._harness
