@@ -7,6 +7,7 @@ import pytest
 from piolet.app.extensions.flags import GivenFlag
 from piolet.cli.args import OPTIONS, parse_arguments
 from piolet.cli.help import help_text
+from piolet.cli.suggestions import unknown_options
 
 
 def test_values_are_the_next_argument_and_the_last_one_wins() -> None:
@@ -82,6 +83,14 @@ def test_a_wrong_thinking_level_is_a_warning_and_ignored() -> None:
 def test_what_was_probably_meant_is_asked() -> None:
     (error,) = parse_arguments(["-ntt"]).errors
     assert error.startswith("Unknown option: -ntt. Did you mean -nt")
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("--model", "Its value is the next argument: --model PATTERN"), ("-t", "Its value is the next argument: -t A,B")],
+)
+def test_an_option_without_its_value_is_told_what_is_missing(word: str, hint: str) -> None:
+    assert unknown_options([word]) == f"Unknown option: {word}. {hint}"
 
 
 def test_help_names_every_option() -> None:

@@ -292,9 +292,11 @@ class AgentSession:
         model = self.model
         if model is None:
             raise PromptRejected(NO_MODEL_SELECTED)
-        if not self.services.models.has_configured_auth(model):
+        status = self.services.models.auth_status(model)
+        if not status.configured:
             builtin = BUILTIN_PROVIDERS.get(model.provider)
-            raise PromptRejected(str(MissingCredentials(model.provider, builtin.key_env if builtin else ())))
+            names = builtin.key_env if builtin else ()
+            raise PromptRejected(str(MissingCredentials(model.provider, names, status.source)))
 
     # ---- model and thinking
 

@@ -87,7 +87,8 @@ def _asked_for(options: RuntimeOptions, models: Models) -> Choice:
         default_models={id: entry.default_model for id, entry in BUILTIN_PROVIDERS.items() if entry.default_model},
     )
     if choice.error is not None:
-        raise NoSuchModel(choice.error.text)
+        unread = f"{models.error}. " if models.error else ""
+        raise NoSuchModel(unread + choice.error.text)
     return choice
 
 

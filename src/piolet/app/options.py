@@ -113,4 +113,4 @@ class RuntimeOptions(Struct, frozen=True):
 def agent_dir(environ: Mapping[str, str]) -> Path:
     """Return the agent folder: ``PI_CODING_AGENT_DIR``, else ``~/.pi/agent``."""
     chosen = environ.get("PI_CODING_AGENT_DIR")
-    return Path(os.path.abspath(Path(chosen).expanduser())) if chosen else Path.home() / ".pi" / "agent"
+    return Path(os.path.abspath(os.path.expanduser(chosen))) if chosen else Path.home() / ".pi" / "agent"

@@ -14,8 +14,14 @@ _piece = re.compile(
 
 
 def loads(text: str) -> Any:
-    """Return the value of `text`; `json.JSONDecodeError` (a ValueError) with line and column if it has none."""
-    return json.loads(_piece.sub(_blank, text.removeprefix("\ufeff")))
+    """Return the value of `text`; `json.JSONDecodeError` (a ValueError) with line and column if it has none.
+
+    ValueError for nesting beyond reason.
+    """
+    try:
+        return json.loads(_piece.sub(_blank, text.removeprefix("\ufeff")))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 from piolet.app.extensions.flags import GivenFlag
-from piolet.cli.suggestions import did_you_mean
+from piolet.cli.suggestions import unknown_options
 
 Kind: TypeAlias = Literal["flag", "value", "list", "items", "maybe", "print"]
 
@@ -150,8 +150,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         if word.startswith("--"):
             _unknown(parsed, word, rest)
         elif word.startswith("-") and len(word) > 1:
-            question = did_you_mean(word, OPTION_NAMES)
-            parsed.errors.append(f"Unknown option: {word}.{question}" if question else f"Unknown option: {word}")
+            parsed.errors.append(unknown_options([word]))
         else:
             _positional(parsed, word)
     _judge(parsed)

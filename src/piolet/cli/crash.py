@@ -23,22 +23,30 @@ REPORT, TOLD_REPORT = "piolet-crash.log", "piolet-crash.old.log"
 
 def report_crash(error: BaseException, *, verbose: bool = False) -> int:
     """Tell of `error` in one line and write the report, with its traceback; return the exit code."""
-    from piolet.app.options import agent_dir
     from piolet.modes.say import complain
 
     if verbose:
         traceback.print_exception(error)
+    try:
+        text, where = _reported(error)
+    except Exception:  # without the secrets nothing of the error may be shown
+        text, where = type(error).__name__, "--verbose shows where"
+    complain(f"This is a fault in piolet: {text} ({where})")
+    return 1
+
+
+def _reported(error: BaseException) -> tuple[str, str]:
+    """Write the report; return a text about `error`, and where more is told."""
+    from piolet.app.options import agent_dir
+
     folder = agent_dir(os.environ)
     secrets = _secrets(folder)
     text = secrets.mask(f"{type(error).__name__}: {error}"[:500])
-    path = folder / REPORT
     try:
-        write_report(path, secrets.mask(_report(error)))
-        where = f"the report is in {path}"
+        write_report(folder / REPORT, secrets.mask(_report(error)))
     except OSError:
-        where = "--verbose shows where"
-    complain(f"This is a fault in piolet: {text} ({where})")
-    return 1
+        return text, "--verbose shows where"
+    return text, f"the report is in {folder / REPORT}"
 
 
 def last_crash(folder: Path) -> str | None:

@@ -61,7 +61,7 @@ def chosen_on_screen(arguments: Arguments) -> bool:
 def find_session(reference: str, place: SessionPlace) -> Path | Found:
     """Return the path that `reference` is, or the session whose id it is or begins. Raises `SessionError`."""
     if "/" in reference or "\\" in reference or reference.endswith(".jsonl"):
-        return Path(os.path.normpath(Path(place.cwd) / Path(reference).expanduser()))
+        return Path(os.path.normpath(os.path.join(place.cwd, os.path.expanduser(reference))))
     found = place.find(reference)
     if found is None:
         raise SessionError(f"No session found matching '{reference}'")

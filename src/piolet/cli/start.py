@@ -63,7 +63,7 @@ def start(arguments: Arguments) -> int:
     except FlagError as error:
         from piolet.cli.suggestions import unknown_options
 
-        complain(unknown_options(error.unknown) if error.unknown else str(error))
+        complain(unknown_options([f"--{name}" for name in error.unknown]) if error.unknown else str(error))
         return 1
     except (StartError, NoSuchModel, InputError, SessionError, SettingsError, TrustError) as error:
         complain(str(error))
@@ -167,19 +167,22 @@ async def _run(mode: Screenless, options: RuntimeOptions, files: Sequence[InputF
     if runtime.session.model is None:
         await _name_local_servers(runtime, mode)
     gc.enable()
-    match mode:
-        case "rpc":
-            from piolet.modes.rpc.mode import run_rpc
+    if mode == "rpc":
+        from piolet.modes.rpc.mode import run_rpc
 
-            return await run_rpc(runtime)
-        case "json":
-            from piolet.modes.json import run_json
+        return await run_rpc(runtime)
+    try:
+        prompts = _prompts(runtime, files, messages)
+    except BaseException:
+        await runtime.dispose()
+        raise
+    if mode == "json":
+        from piolet.modes.json import run_json
 
-            return await run_json(runtime, _prompts(runtime, files, messages))
-        case "print":
-            from piolet.modes.print import run_print
+        return await run_json(runtime, prompts)
+    from piolet.modes.print import run_print
 
-            return await run_print(runtime, _prompts(runtime, files, messages))
+    return await run_print(runtime, prompts)
 
 
 async def _run_on_screen(

@@ -14,10 +14,16 @@ def did_you_mean(word: str, known: Iterable[str], *, likeness: float = 0.7) -> s
 
 
 def unknown_options(names: Sequence[str]) -> str:
-    """Return the error for options (long names without dashes) that neither piolet nor an extension knows."""
-    from piolet.cli.args import OPTION_NAMES
+    """Return the error for options (as written) that neither piolet nor an extension knows in this form."""
+    hints = "".join(map(_hint, names))
+    text = f"Unknown option{'s' if len(names) > 1 else ''}: {', '.join(names)}"
+    return f"{text}.{hints}" if hints else text
 
-    words = [f"--{name}" for name in names]
-    questions = "".join(did_you_mean(word, OPTION_NAMES) for word in words)
-    text = f"Unknown option{'s' if len(words) > 1 else ''}: {', '.join(words)}"
-    return f"{text}.{questions}" if questions else text
+
+def _hint(word: str) -> str:
+    from piolet.cli.args import OPTION_NAMES, OPTIONS
+
+    for option in OPTIONS:
+        if word in option.names:  # only the value is missing, or in the wrong place
+            return f" Its value is the next argument: {word} {option.metavar}" if option.metavar else " It has no value"
+    return did_you_mean(word, OPTION_NAMES)

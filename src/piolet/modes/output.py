@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 from piolet.base.json import encode
+from piolet.modes.say import complain
 
 #: Bytes that may wait for a slow reader before those who write more have to wait for him.
 MOST_WAITING = 4 * 1024 * 1024
@@ -19,13 +20,15 @@ class Output:
     """Takes standard output away from all other code: what that prints goes to standard error from now on.
 
     What is put here is written in that order, records whole, whatever becomes of the task that put it. A slow reader
-    makes writers wait; the event loop goes on meanwhile. `on_broken` is called when the reader is gone: from then on
-    nothing is written.
+    makes writers wait; the event loop goes on meanwhile. `on_broken` is called when the reader is gone, or the disk is
+    full: from then on nothing is written.
     """
 
     def __init__(self, on_broken: Callable[[], object] = lambda: None) -> None:
         sys.stdout.flush()
         self._fd = os.dup(1)
+        #: Whether what is written is drawn: what comes from a model could drive the terminal.
+        self.is_terminal = os.isatty(self._fd)
         os.dup2(2, 1)
         sys.stdout = sys.stderr
         self._on_broken = on_broken
@@ -85,7 +88,9 @@ class Output:
                     self._pieces.popleft()
                 else:
                     self._pieces[0] = piece[written:]
-        except OSError:
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                complain(f"Standard output cannot be written: {error.strerror}")
             self.broken = True
             self.close()
             self._on_broken()

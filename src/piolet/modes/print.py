@@ -66,8 +66,14 @@ async def _show(final: AssistantMessage | None, runtime: Runtime, output: Output
         return 0
     for block in final.content:
         if isinstance(block, TextContent):
-            await output.text(block.text + "\n")
+            await output.text((_drawable(block.text) if output.is_terminal else block.text) + "\n")
     if final.stop_reason == "length":
         say(TRUNCATED)
         return 1
     return 0
+
+
+def _drawable(text: str) -> str:
+    from piolet.tui.text import safe_for_terminal
+
+    return safe_for_terminal(text)

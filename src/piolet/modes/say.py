@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -18,8 +19,11 @@ def one_line(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Write `text`, which may come from anywhere, as one line."""
-    print(one_line(text), file=sys.stderr)
+    """Write `text`, which may come from anywhere, as one line. If nobody can read it, work goes on without."""
+    try:
+        print(one_line(text), file=sys.stderr, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def warn(text: str) -> None:

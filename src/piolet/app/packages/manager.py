@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,7 @@ class PackageManager:
 
     def _stored_path(self, source: LocalSource) -> str:
         """A path is given relative to the working directory; the settings keep it whole."""
-        path = Path(source.path).expanduser()
+        path = Path(os.path.expanduser(source.path))
         return str(path if path.is_absolute() else (self._places.cwd / path).resolve())
 
 

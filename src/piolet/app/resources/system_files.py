@@ -5,6 +5,7 @@ Source of the rules: the resources specification, section 2.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,8 +40,8 @@ def system_texts(
 def text_or_file(value: str, cwd: Path) -> str:
     """Return the text of the file that `value` names, or `value` itself if there is no such file."""
     try:
-        found = _read(cwd / Path(value).expanduser())
-    except (ValueError, RuntimeError):  # no name that a file can have
+        found = _read(cwd / os.path.expanduser(value))
+    except ValueError:  # no name that a file can have
         return value
     return value if found is None else found
 

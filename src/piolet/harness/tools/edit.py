@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
 from piolet.base.abort import AbortSignal
+from piolet.base.json import loads
 from piolet.harness.environments.base import Environment
 from piolet.harness.tools.errors import ToolError, error_code
 from piolet.harness.tools.mutation_queue import FileMutationQueue
@@ -87,7 +87,7 @@ def prepare_edit_arguments(arguments: Any) -> Any:
     result = dict(arguments)
     if isinstance(text := result.get("edits"), str):
         try:
-            edits = json.loads(text)
+            edits = loads(text)
         except ValueError:
             pass
         else:

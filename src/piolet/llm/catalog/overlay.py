@@ -50,4 +50,4 @@ class OverlaidCatalog:
         return [model for model in stored.models if model.provider == provider] if stored.version == __version__ else ()
 
     def _file(self, provider: str) -> Path:
-        return self._folder / f"{quote(provider, safe='')}.json"
+        return self._folder / f"{quote(provider, safe='', errors='surrogatepass')}.json"

@@ -22,11 +22,12 @@ class AuthFileError(CredentialError):
 
 
 class MissingCredentials(CredentialError):
-    """There is no key for a provider. `variables`: those that could hold one."""
+    """There is no key for a provider. `variables`: those that could hold one; `reason`: why what is there is none."""
 
-    def __init__(self, provider: str, variables: tuple[str, ...] = ()) -> None:
+    def __init__(self, provider: str, variables: tuple[str, ...] = (), reason: str = "") -> None:
         way = f"set {variables[0]}" if variables else 'give it an "apiKey" in models.json'
-        super().__init__(f'No API key found for "{provider}": {way} or run `piolet auth login {provider}`.')
+        what = reason or f"{way} or run `piolet auth login {provider}`."
+        super().__init__(f'No API key found for "{provider}": {what}')
 
 
 class UnresolvedValue(CredentialError):

@@ -143,7 +143,7 @@ class AuthFile:
     def _parse(self, data: bytes) -> dict[str, Any]:
         try:
             entries = json.loads(data) if data.strip() else {}
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
             raise AuthFileError(f"{self.path} is no valid JSON{where}: repair it, or move it away") from None
         if not isinstance(entries, dict):
