@@ -16,11 +16,12 @@ from piolet.harness.compaction.hook_points import (
     CompactionProposal,
 )
 from piolet.harness.compaction.settings import CompactionSettings
+from piolet.harness.compaction.summarize import portions
 from piolet.harness.drafts import CompactionDraft, CustomMessageDraft
 from piolet.harness.errors import Cancelled, CompactionFailed, NothingToDo
 from piolet.harness.retry import RetryPolicy
 from piolet.harness.session.entries import CompactionEntry
-from piolet.llm.messages import text_of
+from piolet.llm.messages import UserMessage, text_of
 from piolet.llm.model import StreamOptions
 from tests.harness.talk import Harness, policy
 from tests.support.scripted_model import MODEL, Reply, call, fails, hangs, says, thinking
@@ -410,3 +411,40 @@ def test_what_is_kept_leaves_room_below_the_threshold(window: int, reserve: int,
 def test_a_window_that_has_room_leaves_the_settings_alone() -> None:
     talk = Harness(window=200_000, compaction=policy(16_384, 20_000))
     assert talk.harness.compactor.settings() == CompactionSettings()
+
+
+# ---- a window that is smaller than that of the model before
+
+
+async def test_a_history_that_is_too_long_for_the_summarizing_model_is_summarized_in_portions() -> None:
+    long = [says(f"answer {number} " + "x" * 4000, tokens=(90_000, 1000)) for number in range(8)]
+    talk = Harness(*long, says("Done."), keep=500, window=200_000, summaries=[says("S1"), says("S2"), says("S3")])
+    for number in range(8):
+        await talk.harness.prompt(f"question {number}")
+    await talk.harness.set_model(replace(talk.harness.model, id="small", context_window=6_000))
+    await talk.harness.prompt("go on")
+    prompts = [asked(talk, index) for index in range(len(talk.summarizer.requests))]
+    assert len(prompts) > 2
+    assert max(len(prompt) for prompt in prompts) < 6_000 * 4
+    for number in range(7):
+        assert len([prompt for prompt in prompts if f"answer {number} " in prompt]) == 1
+    assert "<previous-summary>\nS1\n</previous-summary>" in prompts[1]
+    assert talk.outline("compaction_end") == ["compaction_end threshold ok"]
+    assert talk.sent()[-1] == "user: go on"
+    talk.check()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "window", "parts"),
+    [
+        ([], 1000, []),
+        ([100, 100], 1000, [2]),
+        ([100, 100], 0, [2]),
+        ([400, 400, 400], 1000, [1, 1, 1]),
+        ([200, 200, 200, 200, 200], 1000, [2, 2, 1]),
+        ([5000, 100], 1000, [1, 1]),
+    ],
+)
+def test_portions_fill_half_of_the_room_at_most(sizes: list[int], window: int, parts: list[int]) -> None:
+    messages = [UserMessage("abcd" * (size - 2), 0) for size in sizes]  # "[User]: " is two tokens more
+    assert [len(part) for part in portions(messages, window, 100)] == parts

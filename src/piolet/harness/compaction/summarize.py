@@ -6,6 +6,7 @@ Each request stands alone: no tools, no cache writes, a session id of its own, n
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import reduce
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from piolet.harness.compaction import wording
 from piolet.harness.compaction.prepare import Preparation
 from piolet.harness.compaction.serialize import serialize_conversation
 from piolet.harness.messages import AgentMessage, convert_to_llm
+from piolet.llm.estimate import tokens_of_chars, utf16_length
 from piolet.llm.messages import AssistantMessage, Cost, TextContent, ThinkingLevel, Usage, UserMessage
 from piolet.llm.model import Context, Model, StreamOptions
 
@@ -49,18 +51,28 @@ class Summarizer(Struct, frozen=True):
     level: ThinkingLevel = "off"
 
     async def compact(self, preparation: Preparation, focus: str | None = None) -> Summary:
-        """Write the summary of `preparation`. Raises `SummaryFailed`, `SummaryAborted`."""
-        answers: list[AssistantMessage] = []
-        text = preparation.previous_summary or wording.NO_HISTORY
-        if preparation.messages_to_summarize:
-            prompt = history_prompt(preparation.messages_to_summarize, preparation.previous_summary, focus)
-            answers.append(await self.request(prompt))
-            text = answers[-1].text
-        if preparation.turn_prefix_messages:
-            answers.append(await self.request(turn_prefix_prompt(preparation.turn_prefix_messages, focus)))
-            text += f"\n\n---\n\n**Turn Context (split turn):**\n\n{answers[-1].text}"
-        usages = [answer.usage for answer in answers]
-        usage = None if not usages else usages[0] if len(usages) == 1 else add_usage(usages[0], usages[1])
+        """Write the summary of `preparation`. Raises `SummaryFailed`, `SummaryAborted`.
+
+        What is too much for the window of the model that writes, since another model's was larger, is summarized
+        portion by portion.
+        """
+        usages: list[Usage] = []
+
+        async def ask(prompt: str) -> str:
+            answer = await self.request(prompt)
+            usages.append(answer.usage)
+            return answer.text
+
+        reserve = preparation.settings.reserve_tokens
+        summary = preparation.previous_summary
+        for portion in portions(preparation.messages_to_summarize, self.model.context_window, reserve):
+            summary = await ask(history_prompt(portion, summary, focus))
+        text = summary or wording.NO_HISTORY
+        prefixes = portions(preparation.turn_prefix_messages, self.model.context_window, reserve)
+        if prefixes:
+            front = [await ask(turn_prefix_prompt(portion, focus)) for portion in prefixes]
+            text += "\n\n".join(["\n\n---", "**Turn Context (split turn):**", *front])
+        usage = reduce(add_usage, usages) if usages else None
         return Summary(text + preparation.file_ops.tags(), preparation.file_ops.details(), usage)
 
     async def request(self, prompt: str) -> AssistantMessage:
@@ -85,6 +97,23 @@ class Summarizer(Struct, frozen=True):
             case _ if not answer.text.strip():
                 raise SummaryFailed("the model wrote an empty summary")
         return answer
+
+
+def portions(messages: Sequence[AgentMessage], window: int, reserve_tokens: int) -> Sequence[Sequence[AgentMessage]]:
+    """Return `messages` in as many parts as a model with this window (0: unknown) needs: mostly one, none if empty."""
+    room = max(window - reserve_tokens, window // 2)
+    sizes = [tokens_of_chars(utf16_length(_material([message]))) for message in messages]
+    if not window or sum(sizes) <= room:
+        return [messages] if messages else []
+    parts: list[list[AgentMessage]] = [[]]
+    filled = 0
+    for message, size in zip(messages, sizes, strict=True):
+        if filled + size > room // 2 and parts[-1]:  # half: estimates are wrong by some percent
+            parts.append([])
+            filled = 0
+        parts[-1].append(message)
+        filled += size
+    return parts
 
 
 def history_prompt(messages: Sequence[AgentMessage], previous: str | None, focus: str | None) -> str:
