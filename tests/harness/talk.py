@@ -15,6 +15,7 @@ from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.events import AutoRetryEnd, AutoRetryStart, CompactionEnd, CompactionStart, EntryAppended
 from piolet.harness.harness import AgentHarness
 from piolet.harness.hooks import HookFailure, Hooks
+from piolet.harness.retry import RetryPolicy
 from piolet.harness.session.session import Session
 from piolet.llm.handoff import prepare_history, word_id
 from piolet.llm.messages import AssistantMessage, BaseMessage, UserMessage, text_of
@@ -22,6 +23,13 @@ from piolet.llm.model import Context, Model, StreamOptions
 from piolet.llm.stream import AssistantStream
 from tests.agent.conversation import ECHO, check_context, line
 from tests.support.scripted_model import MODEL, Reply, Request, ScriptedModel, says
+
+#: Two answers of which a compaction that keeps little summarizes the first.
+HISTORY = (says("first " + "x" * 400), says("second " + "x" * 400))
+TOO_LONG = "prompt is too long: 250000 tokens > 200000 maximum"
+QUICK = RetryPolicy(base_delay_ms=1)
+#: Events around agent runs.
+RUN = ("agent_start", "agent_end", "agent_settled", "auto_retry_start", "auto_retry_end")
 
 
 class TwoScripts:

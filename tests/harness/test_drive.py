@@ -1,10 +1,8 @@
-"""What happens around the agent runs of a run: retries, full windows, failing disks, and an abort at each wait."""
+"""What happens around the agent runs of a run: messages that come meanwhile, retries, changes of the prompt."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -12,25 +10,144 @@ from msgspec.structs import replace
 
 from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
 from piolet.base.abort import AbortSignal
-from piolet.harness.compaction.hook_points import SESSION_BEFORE_COMPACT
 from piolet.harness.errors import PromptFailed
 from piolet.harness.events import AutoRetryEnd
-from piolet.harness.hook_points import AGENT_BEFORE_SETTLE, BEFORE_AGENT_START, TURN_END, Boundary
-from piolet.harness.messages import BashExecutionMessage, CustomMessage
 from piolet.harness.prompt.parts import PromptParts
 from piolet.harness.retry import RetryPolicy
 from piolet.harness.session.errors import SessionError
-from piolet.harness.session.session import Session
 from piolet.llm.messages import BaseMessage
-from tests.agent.conversation import tool
-from tests.harness.talk import Harness, policy, told_message
+from tests.agent.conversation import line, tool
+from tests.harness.talk import QUICK, RUN, Harness
 from tests.support.scripted_model import MODEL, Reply, call, fails, hangs, says
-from tests.support.virtual_time import now, run_jumping
+from tests.support.virtual_time import jumping, now, run_jumping
 
-RUN = ("agent_start", "agent_end", "agent_settled", "auto_retry_start", "auto_retry_end")
-RECOVERY = (*RUN, "compaction_start", "compaction_end")
-QUICK = RetryPolicy(base_delay_ms=1)
-TOO_LONG = "prompt is too long: 250000 tokens > 200000 maximum"
+# ---- a run
+
+
+async def test_a_run_settles_once_and_is_stored() -> None:
+    talk = Harness(says(call("echo", text="x")), says("Done."))
+    result = await talk.harness.prompt("go")
+    assert talk.lines[0] == "agent_start"
+    assert talk.lines[-2:] == ["agent_end", "agent_settled"]
+    assert talk.stored() == ["user: go", "assistant: ", "toolResult: x", "assistant: Done."]
+    assert (result.text, result.outcome) == ("Done.", "completed")
+
+
+async def test_a_message_that_is_queued_while_the_agent_run_ends_is_delivered_before_the_run_settles() -> None:
+    talk = Harness(says("one"), says("two"))
+
+    async def queue(event: Any) -> None:
+        if event.type == "agent_end" and len(talk.model.requests) == 1:
+            await talk.harness.steer("late")
+
+    talk.harness.subscribe(queue)
+    await talk.harness.prompt("go")
+    assert talk.stored() == ["user: go", "assistant: one", "user: late", "assistant: two"]
+    assert talk.lines.count("agent_settled") == 1
+    assert talk.lines.count("agent_end") == 2
+
+
+async def test_calls_that_were_cut_off_are_refused_and_the_model_tries_again_in_the_same_agent_run() -> None:
+    talk = Harness(says(call("echo"), stop="length"), says("Shorter."))
+    result = await talk.harness.prompt("go")
+    assert result.text == "Shorter."
+    assert talk.lines.count("agent_end") == 1
+    assert [text.partition(":")[0] for text in talk.stored()] == ["user", "assistant", "toolResult", "assistant"]
+
+
+async def test_an_aborted_run_settles_with_its_queue_as_it_was() -> None:
+    talk = Harness(hangs("one"), says("two"))
+
+    async def act(event: Any) -> None:
+        if line(event) == "update text_delta":
+            await talk.harness.follow_up("later")
+            await talk.harness.abort()
+
+    talk.harness.subscribe(act)
+    result = await talk.harness.prompt("go")
+    assert result.outcome == "aborted"
+    assert talk.events[-1].type == "agent_settled"
+    assert talk.events[-1].aborted
+    assert len(talk.harness.agent.follow_ups) == 1
+    assert talk.stored() == ["user: go", "assistant: one"]
+
+
+def test_an_abort_ends_the_wait_before_a_retry_at_once() -> None:
+    async def scenario() -> None:
+        talk = Harness(fails("503: overloaded"), says("never"), retry=RetryPolicy(base_delay_ms=60_000))
+        asyncio.get_running_loop().call_later(10, talk.harness._slot.abort)
+        begin = now()
+        await talk.harness.prompt("go")
+        assert now() - begin == 10
+        assert talk.lines[-4:] == [
+            "agent_end",
+            "auto_retry_start 1",
+            "auto_retry_end 1 Retry cancelled",
+            "agent_settled",
+        ]
+        end = talk.events[-2]
+        assert (end.success, end.final_error) == (False, "Retry cancelled")
+        assert len(talk.model.requests) == 1
+
+    run_jumping(scenario())
+
+
+@pytest.mark.parametrize("where", ["listener", "handler"])
+def test_one_that_hangs_holds_up_an_abort_for_two_seconds_and_the_others_hear_everything(where: str) -> None:
+    async def scenario() -> None:
+        talk = Harness(says("Hi.", pause=1))
+
+        async def hang(event: Any) -> None:
+            await asyncio.sleep(3600)
+
+        if where == "listener":
+            talk.harness.subscribe(hang)
+        else:
+            for name in (
+                "agent_start",
+                "turn_start",
+                "message_start",
+                "message_end",
+                "turn_end",
+                "agent_end",
+                "agent_settled",
+            ):
+                talk.harness.hooks.on(name, hang)
+        heard: list[str] = []
+        talk.harness.subscribe(lambda event: heard.append(line(event)))
+        asyncio.get_running_loop().call_later(1, talk.harness._slot.abort)
+        await talk.harness.prompt("go")
+        assert 2 <= now() - 1 <= 4.5
+        assert heard == [line(event) for event in talk.events]
+        assert heard[-2:] == ["agent_end", "agent_settled"]
+        assert talk.failures
+        assert talk.stored()[0] == "user: go"
+
+    run_jumping(scenario())
+
+
+@jumping
+async def test_the_next_run_may_be_started_by_a_handler_of_the_last_event() -> None:
+    talk = Harness(says("one"), says(call("echo", text="x"), pause=0.01), says("two", pause=0.01))
+    second: list[Any] = []
+
+    async def again(event: Any) -> None:
+        if event.type == "agent_settled" and not second:
+            second.append(asyncio.create_task(talk.harness.prompt("again")))
+            await asyncio.sleep(0.005)  # the next run is under way when this one ends
+
+    talk.harness.subscribe(again)
+    await talk.harness.prompt("go")
+    await second[0]
+    assert talk.stored() == [
+        "user: go",
+        "assistant: one",
+        "user: again",
+        "assistant: ",
+        "toolResult: x",
+        "assistant: two",
+    ]
+    assert talk.lines.count("agent_settled") == 2
 
 
 # ---- retries
@@ -138,559 +255,6 @@ def test_a_message_that_comes_during_the_wait_is_delivered_with_the_next_try() -
         assert talk.lines.count("agent_settled") == 1
 
     run_jumping(scenario())
-
-
-# ---- full windows
-
-HISTORY = (says("first " + "x" * 400), says("second " + "x" * 400))
-
-
-async def with_history(*replies: Reply, **more: Any) -> Harness:
-    """A harness after two questions and answers, its events forgotten."""
-    talk = Harness(*HISTORY, *replies, **more)
-    await talk.harness.prompt("one")
-    await talk.harness.prompt("two")
-    talk.events.clear()
-    return talk
-
-
-async def test_an_overflow_is_recovered_from_by_one_compaction_and_one_more_request() -> None:
-    talk = await with_history(fails(TOO_LONG), says("Done."))
-    result = await talk.harness.prompt("three")
-    assert result.text == "Done."
-    assert talk.outline(*RECOVERY) == [
-        "agent_start",
-        "agent_end",
-        "compaction_start overflow",
-        "compaction_end overflow ok",
-        "agent_start",
-        "agent_end",
-        "agent_settled",
-    ]
-    assert talk.entries()[-5:] == ["user", "assistant", "context_edit", "compaction", "assistant"]
-    assert "SUMMARY" in talk.sent()[0]
-    assert not any("prompt is too long" in text for text in talk.sent())
-    talk.check()
-
-
-async def test_a_second_overflow_in_a_row_is_told_and_not_recovered_from() -> None:
-    talk = await with_history(fails(TOO_LONG), fails(TOO_LONG), says("Done."))
-    result = await talk.harness.prompt("three")
-    assert result.outcome == "error"
-    assert talk.outline("compaction_start") == ["compaction_start overflow"]
-    assert "after one compact-and-retry attempt" in talk.outline("compaction_end")[-1]
-    assert talk.lines[-1] == "agent_settled"
-    assert (await talk.harness.prompt("four")).text == "Done."
-
-
-async def test_an_answer_between_two_overflows_allows_another_recovery() -> None:
-    talk = await with_history(
-        fails(TOO_LONG), says("x" * 400, call("echo", text="y" * 400)), fails(TOO_LONG), says("Done.")
-    )
-    assert (await talk.harness.prompt("three")).text == "Done."
-    assert talk.outline("compaction_end") == ["compaction_end overflow ok"] * 2
-    talk.check()
-
-
-async def test_an_overflow_is_never_tried_again_as_a_failure_of_the_moment() -> None:
-    overflow = fails("500: context_length_exceeded, please retry your request")
-    talk = await with_history(overflow, says("never"), retry=QUICK, compaction=policy(enabled=False))
-    await talk.harness.prompt("three")
-    assert talk.outline(*RECOVERY) == ["agent_start", "agent_end", "agent_settled"]
-
-
-async def test_a_retry_that_finds_the_window_full_is_over_and_the_recovery_begins() -> None:
-    talk = await with_history(fails("503: overloaded"), fails(TOO_LONG), says("Done."), retry=QUICK)
-    assert (await talk.harness.prompt("three")).text == "Done."
-    assert talk.outline(*RECOVERY) == [
-        "agent_start",
-        "agent_end",
-        "auto_retry_start 1",
-        "agent_start",
-        "agent_end",
-        f"auto_retry_end 1 {TOO_LONG}",
-        "compaction_start overflow",
-        "compaction_end overflow ok",
-        "agent_start",
-        "agent_end",
-        "agent_settled",
-    ]
-    talk.check()
-
-
-async def test_a_recovery_whose_request_fails_for_a_moment_is_tried_again() -> None:
-    talk = await with_history(fails(TOO_LONG), fails("503: overloaded"), says("Done."), retry=QUICK)
-    assert (await talk.harness.prompt("three")).text == "Done."
-    assert talk.outline("auto_retry_start", "auto_retry_end", "compaction_end") == [
-        "compaction_end overflow ok",
-        "auto_retry_start 1",
-        "auto_retry_end 1 ok",
-    ]
-    talk.check()
-
-
-async def test_a_summary_that_fails_leaves_the_failed_answer_out_and_makes_no_further_request() -> None:
-    talk = await with_history(fails(TOO_LONG), summaries=[fails("400: no")])
-    result = await talk.harness.prompt("three")
-    assert result.outcome == "error"
-    assert talk.outline("compaction_end") == ["compaction_end overflow Context overflow recovery failed: 400: no"]
-    assert len(talk.model.requests) == 3
-    assert talk.entries()[-2:] == ["assistant", "context_edit"]
-
-
-async def test_an_answer_that_was_cut_short_by_a_full_window_is_asked_for_again() -> None:
-    talk = await with_history(says("par", stop="length", tokens=(1000, 1)), says("Done."))
-    assert (await talk.harness.prompt("three")).text == "Done."
-    assert talk.outline("compaction_end") == ["compaction_end overflow ok"]
-    assert "assistant: par" not in talk.sent()
-
-
-async def test_an_answer_that_reached_its_own_limit_stands() -> None:
-    talk = await with_history(says("long", stop="length", tokens=(1000, MODEL.max_tokens)))
-    result = await talk.harness.prompt("three")
-    assert (result.text, result.outcome) == ("long", "completed")
-    assert talk.outline("compaction_start") == []
-
-
-async def test_an_answer_that_came_although_the_window_was_full_stands_and_is_followed_by_a_compaction() -> None:
-    talk = await with_history(says("Done.", tokens=(100_001, 5)))
-    assert (await talk.harness.prompt("three")).text == "Done."
-    assert talk.outline("compaction_start", "compaction_end") == [
-        "compaction_start overflow",
-        "compaction_end overflow ok",
-    ]
-    assert len(talk.model.requests) == 3
-
-
-async def test_the_word_of_a_model_that_is_no_longer_selected_does_not_count() -> None:
-    talk = await with_history(fails(TOO_LONG))
-    other = replace(MODEL, id="scripted-2")
-
-    async def switch(event: Any) -> None:
-        if event.type == "message_start" and event.message.role == "assistant":
-            await talk.harness.set_model(other)
-
-    talk.harness.subscribe(switch)
-    await talk.harness.prompt("three")
-    assert talk.outline("compaction_start") == []
-
-
-async def test_a_context_above_the_threshold_is_compacted_after_the_answer() -> None:
-    talk = await with_history(says("Done.", tokens=(99_001, 0)), window=100_000)
-    await talk.harness.prompt("three")
-    assert talk.outline(*RECOVERY) == [
-        "agent_start",
-        "agent_end",
-        "compaction_start threshold",
-        "compaction_end threshold ok",
-        "agent_settled",
-    ]
-
-
-async def test_a_context_at_the_threshold_is_not() -> None:
-    talk = await with_history(says("Done.", tokens=(99_000, 0)), window=100_000)
-    await talk.harness.prompt("three")
-    assert talk.outline("compaction_start") == []
-
-
-async def test_a_context_that_is_too_full_is_compacted_before_a_new_question() -> None:
-    talk = await with_history(hangs("three"), says("Done."), window=100_000)
-    run = asyncio.create_task(talk.harness.prompt("x" * 500_000))
-    await asyncio.sleep(0.01)
-    await talk.harness.abort()
-    await run
-    assert talk.outline("compaction_start") == []  # not behind an aborted answer
-    await talk.harness.prompt("four")
-    assert talk.outline("compaction_start") == ["compaction_start threshold"]
-    assert talk.entries()[-3:] == ["compaction", "user", "assistant"]
-
-
-async def test_a_context_that_becomes_too_full_within_a_run_is_compacted_between_turns() -> None:
-    big = tool("big", _big)
-    talk = await with_history(
-        says(call("big")), says(call("big", "c2"), tokens=(400, 10)), says("Done."), tools=[big], window=10_000
-    )
-    await talk.harness.prompt("three")
-    assert talk.outline("turn_end", "compaction_start", "agent_end")[:3] == [
-        "turn_end 0 (1 results)",
-        "compaction_start threshold",
-        "turn_end 1 (1 results)",
-    ]
-    assert talk.outline("agent_end") == ["agent_end"]
-    talk.check()
-
-
-async def _big(id: str, arguments: dict[str, Any], signal: AbortSignal, update: OnUpdate) -> ToolResult:
-    return ToolResult.of_text("x" * 40_000)
-
-
-async def test_a_compaction_that_did_not_help_is_not_made_again_in_the_same_run() -> None:
-    turns = [says(call("echo", f"c{n}", text="x" * 300), tokens=(9_500, 10)) for n in range(6)]
-    prompt = PromptParts(base="P" * 40_000)  # alone above the threshold
-    talk = await with_history(*turns, says("Done.", tokens=(100, 10)), window=10_000, prompt=prompt)
-    await talk.harness.prompt("three")
-    within = talk.lines[: talk.lines.index("agent_end")]
-    assert within.count("compaction_start threshold") == 1
-
-
-async def test_a_summary_that_fails_is_not_asked_for_at_every_turn() -> None:
-    turns = [says(call("echo", f"c{n}"), tokens=(9_500, 10)) for n in range(6)]
-    talk = await with_history(*turns, says("Done."), window=10_000, summaries=[fails("400: no")])
-    await talk.harness.prompt("three")
-    within = talk.lines[: talk.lines.index("agent_end")]
-    assert len([line for line in within if line.startswith("compaction_end threshold Auto-compaction failed")]) == 1
-    assert talk.lines[-1] == "agent_settled"
-
-
-async def test_messages_that_come_during_a_compaction_after_the_answer_are_delivered_once_in_the_same_run() -> None:
-    talk = await with_history(says("Done.", tokens=(99_500, 0)), says("And more."))
-
-    async def queue(event: Any) -> None:
-        if event.type == "compaction_start":
-            await talk.harness.follow_up("later")
-
-    talk.harness.subscribe(queue)
-    await talk.harness.prompt("three")
-    assert talk.stored()[-3:] == ["assistant: Done.", "user: later", "assistant: And more."]
-    assert talk.lines.count("agent_settled") == 1
-    talk.check()
-
-
-async def test_messages_that_come_during_a_compaction_between_turns_are_delivered_once() -> None:
-    talk = await with_history(says(call("echo", text="x" * 300), tokens=(99_500, 0)), says("Done."), says("And more."))
-
-    async def queue(event: Any) -> None:
-        if event.type == "compaction_start":
-            await talk.harness.steer("sooner")
-            await talk.harness.follow_up("later")
-
-    talk.harness.subscribe(queue)
-    await talk.harness.prompt("three")
-    texts = [text for text in talk.stored() if text.startswith("user")]
-    assert texts[-2:] == ["user: sooner", "user: later"] or texts.count("user: sooner") == 1
-    assert [text for text in talk.stored() if text == "user: later"] == ["user: later"]
-    assert not len(talk.harness.agent.steering)
-    talk.check()
-
-
-async def test_automatic_compaction_that_is_off_leaves_everything_alone() -> None:
-    talk = await with_history(says("Done.", tokens=(99_500, 0)), fails(TOO_LONG), compaction=policy(enabled=False))
-    await talk.harness.prompt("three")
-    await talk.harness.prompt("four")
-    assert talk.outline("compaction_start", "compaction_end") == []
-
-
-# ---- a disk that takes no more
-
-
-@pytest.fixture
-def stored(tmp_path: Path) -> Session:
-    return Session.create(str(tmp_path), str(tmp_path / "sessions"))
-
-
-class FullDisk:
-    """Makes the file of a session unwritable for what is under way, by way of the file itself."""
-
-    def __init__(self, session: Session) -> None:
-        assert session.path is not None
-        self.path = session.path
-        self.moved = self.path + ".away"
-
-    def fill(self) -> None:
-        """Put a folder where the file was: no append can succeed."""
-        os.rename(self.path, self.moved)
-        os.mkdir(self.path)
-
-    def free(self) -> None:
-        os.rmdir(self.path)
-        os.rename(self.moved, self.path)
-
-
-@pytest.mark.parametrize("when", ["message_update", "tool_execution_start", "turn_end", "agent_end"])
-async def test_a_disk_that_refuses_stops_the_run_and_the_caller_is_told(stored: Session, when: str) -> None:
-    replies = [says("one"), says(call("echo", text="x")), says("two"), says("three")]
-    talk = Harness(*replies, session=stored)
-    await talk.harness.prompt("first")
-    disk = FullDisk(stored)
-    done: list[bool] = []
-
-    def fill(event: Any) -> None:
-        if event.type == when and not done:
-            done.append(True)
-            disk.fill()
-
-    unsubscribe = talk.harness.subscribe(fill)
-    if when == "agent_end":
-        await talk.harness.prompt("go")  # everything was stored before
-    else:
-        with pytest.raises(SessionError):
-            await talk.harness.prompt("go")
-        assert talk.lines[-1] == "agent_settled"
-    unsubscribe()
-    disk.free()
-    assert (await talk.harness.prompt("again")).outcome == "completed"
-    talk.check()
-    await talk.harness.close()
-    with Session.open(disk.path) as again:
-        assert not again.problems
-        texts = [told_message(message) for message in again.build_context().messages]
-        assert texts[:2] == ["user: first", "assistant: one"]
-        assert "user: again" in texts
-
-
-async def test_a_question_that_cannot_be_stored_is_refused_and_nothing_is_asked(stored: Session) -> None:
-    talk = Harness(says("one"), says("two"), session=stored)
-    await talk.harness.prompt("first")
-    disk = FullDisk(stored)
-    disk.fill()
-    with pytest.raises(SessionError):
-        await talk.harness.prompt("go")
-    assert len(talk.model.requests) == 1
-    disk.free()
-    assert (await talk.harness.prompt("again")).text == "two"
-    assert [text for text in talk.stored() if "go" in text] == []
-
-
-async def test_messages_that_were_queued_are_not_lost_when_the_disk_refuses(stored: Session) -> None:
-    talk = Harness(says("one"), says(call("echo")), says("three"), says("four"), session=stored)
-    await talk.harness.prompt("first")
-    disk = FullDisk(stored)
-
-    async def act(event: Any) -> None:
-        if event.type == "tool_execution_end":
-            await talk.harness.steer("sooner")
-            await talk.harness.follow_up("later")
-        elif event.type == "turn_end" and event.tool_results:
-            disk.fill()
-
-    unsubscribe = talk.harness.subscribe(act)
-    with pytest.raises(SessionError):
-        await talk.harness.prompt("go")
-    unsubscribe()
-    talk.harness.next_turn("beside")
-    with pytest.raises(SessionError):
-        await talk.harness.prompt("refused")
-    disk.free()
-    await talk.harness.prompt("again")
-    users = [text for text in talk.stored() if text.startswith("user")]
-    assert users == ["user: first", "user: go", "user: again", "user: beside", "user: sooner", "user: later"]
-    talk.check()
-
-
-async def test_a_compaction_that_cannot_be_stored_is_told_as_failed_and_stops_the_run(stored: Session) -> None:
-    talk = Harness(*HISTORY, says("Done.", tokens=(99_500, 0)), says("more"), session=stored)
-    await talk.harness.prompt("one")
-    await talk.harness.prompt("two")
-    disk = FullDisk(stored)
-    talk.harness.subscribe(lambda event: disk.fill() if event.type == "compaction_start" else None)
-    with pytest.raises(SessionError):
-        await talk.harness.prompt("three")
-    assert len(talk.outline("compaction_end")) == 1
-    assert "Auto-compaction failed" in talk.outline("compaction_end")[0]
-    assert not talk.harness.is_compacting
-    disk.free()
-
-
-async def test_what_waited_for_the_end_of_a_run_is_not_lost_when_the_disk_refuses(stored: Session) -> None:
-    talk = Harness(says("one"), says("two"), says("three"), session=stored)
-    await talk.harness.prompt("first")
-    disk = FullDisk(stored)
-    command = BashExecutionMessage("ls", "a", cancelled=False, truncated=False, timestamp=0, exit_code=0)
-
-    async def act(event: Any) -> None:
-        if event.type == "turn_end" and not os.path.isdir(disk.path):
-            await talk.harness.append(command, when="idle")
-            disk.fill()
-
-    unsubscribe = talk.harness.subscribe(act)
-    with pytest.raises(SessionError):
-        await talk.harness.prompt("go")
-    unsubscribe()
-    disk.free()
-    await talk.harness.prompt("again")
-    assert [text for text in talk.stored() if text.startswith("bash")] == ["bashExecution: "]
-
-
-async def test_details_without_a_json_form_stop_the_run_with_a_word_about_them() -> None:
-    async def odd(id: str, arguments: dict[str, Any], signal: AbortSignal, update: OnUpdate) -> ToolResult:
-        return ToolResult.of_text("x", details={"path": Path("/")})
-
-    talk = Harness(says(call("odd")), says("never"), says("Done."), tools=[tool("odd", odd)])
-    with pytest.raises(SessionError, match="PosixPath"):
-        await talk.harness.prompt("go")
-    assert talk.lines[-1] == "agent_settled"
-    assert talk.lines.count("agent_end") == 1
-    talk.model.replies[1:] = [says("Done.")]
-    assert (await talk.harness.prompt("again")).text == "Done."
-
-
-async def test_a_queued_message_that_can_never_be_stored_fails_one_run_and_not_the_next() -> None:
-    talk = Harness(says("one"), says("two"), says("three"))
-    await talk.harness.steer(CustomMessage("note", "x", True, 0, details=object()))
-    with pytest.raises(SessionError, match="object has no JSON form"):
-        await talk.harness.prompt("go")
-    assert (await talk.harness.prompt("again")).outcome == "completed"
-
-
-# ---- an abort at each wait
-
-
-async def hang(event: Any = None) -> None:
-    await asyncio.sleep(3600)
-
-
-def compacting_harness() -> Harness:
-    return Harness(*HISTORY, last=says("more"), window=10_000, summaries=[hangs("SUM")])
-
-
-async def fill_before(talk: Harness) -> None:
-    """Let the next question find the context too full."""
-    await talk.harness.prompt("one")
-    await talk.harness.prompt("two")
-    talk.model.replies[2:] = [hangs("three")]
-    run = asyncio.create_task(talk.harness.prompt("x" * 50_000))
-    await asyncio.sleep(1)
-    await talk.harness.abort()
-    await run
-    talk.model.replies.clear()
-    talk.events.clear()
-
-
-def abort_after(talk: Harness, seconds: float) -> None:
-    asyncio.get_running_loop().call_later(seconds, talk.harness.request_abort)
-
-
-def test_in_before_agent_start_the_question_is_kept_and_nothing_is_sent() -> None:
-    async def scenario() -> None:
-        talk = Harness(says("never"))
-        talk.harness.hooks.on(BEFORE_AGENT_START, hang)
-        abort_after(talk, 5)
-        result = await talk.harness.prompt("go")
-        assert now() == 5 + 2
-        assert result.outcome == "aborted"
-        assert talk.model.requests == []
-        assert talk.stored() == ["user: go", "assistant: "]
-        talk.check()
-
-    run_jumping(scenario())
-
-
-def test_in_a_compaction_before_the_question_the_question_is_kept_and_nothing_is_sent() -> None:
-    async def scenario() -> None:
-        talk = compacting_harness()
-        await fill_before(talk)
-        asked = len(talk.model.requests)
-        begin = now()
-        abort_after(talk, 5)
-        result = await talk.harness.prompt("three")
-        assert now() - begin == 5
-        assert result.outcome == "aborted"
-        assert talk.outline("compaction_end") == ["compaction_end threshold aborted"]
-        assert talk.stored()[-2:] == ["user: three", "assistant: "]
-        assert len(talk.model.requests) == asked
-        assert "compaction" not in talk.entries()
-        talk.check()
-
-    run_jumping(scenario())
-
-
-def test_in_a_compaction_between_turns_the_run_ends_there() -> None:
-    async def scenario() -> None:
-        talk = Harness(
-            *HISTORY, says(call("echo"), tokens=(9_900, 0)), says("never"), window=10_000, summaries=[hangs("SUM")]
-        )
-        await talk.harness.prompt("one")
-        await talk.harness.prompt("two")
-        begin = now()
-        abort_after(talk, 5)
-        await talk.harness.prompt("three")
-        assert now() - begin == 5
-        assert talk.outline("compaction_end") == ["compaction_end threshold aborted"]
-        assert len(talk.model.requests) == 3
-        assert talk.outline(*RUN)[-2:] == ["agent_end", "agent_settled"]
-        talk.check()
-
-    run_jumping(scenario())
-
-
-@pytest.mark.parametrize("answer", [says("three", tokens=(9_900, 0)), fails(TOO_LONG)], ids=["threshold", "overflow"])
-def test_in_a_compaction_after_the_answer_the_run_settles_without_it(answer: Reply) -> None:
-    async def scenario() -> None:
-        talk = Harness(*HISTORY, answer, says("never"), window=10_000, summaries=[hangs("SUM")])
-        await talk.harness.prompt("one")
-        await talk.harness.prompt("two")
-        await talk.harness.follow_up("later")
-        begin = now()
-        abort_after(talk, 5)
-        await talk.harness.prompt("three")
-        assert now() - begin == 5
-        assert talk.outline("compaction_end")[0].endswith("aborted")
-        assert talk.events[-1].aborted
-        talk.check()
-
-    run_jumping(scenario())
-
-
-def test_in_a_handler_of_a_compaction_the_end_is_told_all_the_same() -> None:
-    async def scenario() -> None:
-        talk = Harness(*HISTORY, says(call("echo"), tokens=(9_900, 0)), window=10_000)
-        await talk.harness.prompt("one")
-        await talk.harness.prompt("two")
-        talk.harness.hooks.on(SESSION_BEFORE_COMPACT, hang)
-        abort_after(talk, 5)
-        await talk.harness.prompt("three")
-        assert talk.outline("compaction_start", "compaction_end") == [
-            "compaction_start threshold",
-            "compaction_end threshold aborted",
-        ]
-        assert talk.lines[-1] == "agent_settled"
-        assert not talk.harness.is_compacting
-
-    run_jumping(scenario())
-
-
-def test_a_summary_that_does_not_listen_is_dropped_after_two_seconds() -> None:
-    async def scenario() -> None:
-        talk = Harness(*HISTORY, says("three", tokens=(9_900, 0)), window=10_000, summaries=[hangs("SUM", deaf=True)])
-        await talk.harness.prompt("one")
-        await talk.harness.prompt("two")
-        begin = now()
-        abort_after(talk, 5)
-        await talk.harness.prompt("three")
-        assert now() - begin == 5 + 2
-        assert talk.outline("compaction_end") == ["compaction_end threshold aborted"]
-
-    run_jumping(scenario())
-
-
-@pytest.mark.parametrize("hook", [TURN_END, AGENT_BEFORE_SETTLE], ids=["turn_end", "agent_before_settle"])
-def test_in_a_handler_between_requests_the_run_settles(hook: Any) -> None:
-    async def scenario() -> None:
-        talk = Harness(says("one"), says("never"))
-        talk.harness.hooks.on(hook, hang)
-        abort_after(talk, 5)
-        result = await talk.harness.prompt("go")
-        assert 5 + 2 <= now() <= 5 + 3
-        assert result.outcome == "aborted"
-        assert talk.lines[-1] == "agent_settled"
-        assert len(talk.model.requests) == 1
-
-    run_jumping(scenario())
-
-
-async def test_a_handler_cannot_continue_an_aborted_run() -> None:
-    talk = Harness(hangs("one"), says("never"))
-    outcomes: list[str] = []
-
-    def more(event: Any) -> Boundary:
-        outcomes.append(event.outcome)
-        return Boundary(continue_=True)
-
-    talk.harness.hooks.on(AGENT_BEFORE_SETTLE, more)
-    talk.harness.subscribe(lambda event: talk.harness.request_abort() if event.type == "message_update" else None)
-    await talk.harness.prompt("go")
-    assert outcomes == ["aborted"]
-    assert len(talk.model.requests) == 1
 
 
 # ---- the prompt

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from piolet.agent.tools import OnUpdate, ToolResult
 from piolet.base.abort import AbortSignal
-from piolet.harness.drafts import ContextEditDraft, CustomDraft, CustomMessageDraft, LabelDraft
+from piolet.harness.drafts import CustomDraft, CustomMessageDraft
 from piolet.harness.errors import HarnessBusy, HarnessClosed, NothingToDo, UnknownTarget
 from piolet.harness.events import AgentSettled
 from piolet.harness.messages import CustomMessage
@@ -25,19 +25,14 @@ from piolet.harness.prompt.templates import PromptTemplate
 from piolet.harness.session.errors import NotSaved, SessionError
 from piolet.harness.session.session import Session
 from piolet.harness.sync import run_sync
-from piolet.llm.messages import ImageContent, text_of
+from piolet.llm.messages import AssistantMessage, ImageContent, UserMessage, text_of
 from piolet.llm.model import StreamOptions
 from tests.agent.conversation import tool
 from tests.harness.talk import Harness
 from tests.support.run import ROOT
 from tests.support.scripted_model import MODEL, call, fails, hangs, says
+from tests.support.timing import until
 from tests.support.virtual_time import run_jumping
-
-
-async def wait_until(holds: Any) -> None:
-    while not holds():
-        await asyncio.sleep(0.001)
-
 
 # ---- runs
 
@@ -147,7 +142,7 @@ async def test_a_stream_gives_every_event_up_to_the_settled_run() -> None:
 async def test_a_stream_of_a_busy_harness_is_refused_before_its_first_event() -> None:
     talk = Harness(hangs("one"))
     run = asyncio.create_task(talk.harness.prompt("go"))
-    await wait_until(lambda: talk.events)
+    await until(lambda: talk.events)
     with pytest.raises(HarnessBusy, match="a run"):
         await anext(talk.harness.stream("me too"))
     await talk.harness.abort()
@@ -179,7 +174,7 @@ async def test_a_cancelled_reader_of_a_stream_is_cancelled_and_the_run_settles()
             pass
 
     reader = asyncio.create_task(read())
-    await wait_until(lambda: talk.outline("message_update"))
+    await until(lambda: talk.outline("message_update"))
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reader
@@ -191,7 +186,7 @@ async def test_a_task_group_that_fails_aborts_the_run() -> None:
     talk = Harness(hangs("one"))
 
     async def fail() -> None:
-        await wait_until(lambda: talk.outline("message_update"))
+        await until(lambda: talk.outline("message_update"))
         raise ValueError("elsewhere")
 
     async def both() -> None:
@@ -204,6 +199,42 @@ async def test_a_task_group_that_fails_aborts_the_run() -> None:
     await talk.harness.wait_idle()
     assert talk.events[-1].aborted
     talk.check()
+
+
+async def test_a_second_run_is_refused_and_names_what_is_under_way() -> None:
+    talk = Harness(hangs("one"))
+    run = asyncio.create_task(talk.harness.prompt("go"))
+    await until(lambda: talk.model.requests)
+    with pytest.raises(HarnessBusy, match="a run is under way"):
+        await talk.harness.prompt("me too")
+    await talk.harness.abort()
+    await run
+    assert talk.stored() == ["user: go", "assistant: one"]
+
+
+async def test_a_caller_with_a_deadline_is_back_in_time_and_the_run_settles_by_itself() -> None:
+    talk = Harness(hangs("one"), says("two"))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await talk.harness.prompt("go")
+    await talk.harness.wait_idle()
+    assert talk.events[-1].aborted
+    await talk.harness.prompt("again")
+    kept = talk.harness.agent.messages
+    assert [m.role for m in kept if not isinstance(m, AssistantMessage)] == ["user", "user"]
+    assert [m.stop_reason for m in kept if isinstance(m, AssistantMessage)] == ["aborted", "stop"]
+    assert isinstance(kept[0], UserMessage)
+
+
+async def test_leaving_a_stream_early_aborts_the_run() -> None:
+    talk = Harness(hangs("one"))
+    async for event in talk.harness.stream("go"):
+        if event.type == "message_update":
+            break
+    await asyncio.sleep(0)
+    await talk.harness.wait_idle()
+    assert talk.events[-1].type == "agent_settled"
+    assert talk.events[-1].aborted
 
 
 # ---- skills, templates
@@ -264,7 +295,7 @@ async def test_every_other_operation_is_refused_during_a_run_and_names_it() -> N
     await talk.harness.prompt("go")
     target = talk.harness.session.heads[0].id
     run = asyncio.create_task(talk.harness.prompt("go on"))
-    await wait_until(lambda: len(talk.model.requests) == 2)
+    await until(lambda: len(talk.model.requests) == 2)
     assert talk.harness.operation == "a run"
     for refused in (talk.harness.prompt("x"), talk.harness.continue_(), talk.harness.navigate_tree(target)):
         with pytest.raises(HarnessBusy, match="while a run is under way"):
@@ -280,7 +311,7 @@ async def test_a_run_is_refused_during_a_compaction_and_names_it() -> None:
     await talk.harness.prompt("one")
     await talk.harness.prompt("two")
     compaction = asyncio.create_task(talk.harness.compact())
-    await wait_until(lambda: talk.harness.is_compacting)
+    await until(lambda: talk.harness.is_compacting)
     with pytest.raises(HarnessBusy, match="while a compaction is under way"):
         await talk.harness.prompt("three")
     await talk.harness.abort()
@@ -304,7 +335,7 @@ async def test_waiting_for_ones_own_run_is_an_error_and_no_deadlock() -> None:
     assert len(refusals) == 2
 
 
-async def test_a_thousand_idle_harnesses_hold_no_task_and_no_thread() -> None:
+async def test_idle_harnesses_hold_no_task_and_no_thread() -> None:
     tasks, threads = asyncio.all_tasks(), threading.active_count()
     talks = [Harness(says("Hi.")) for _ in range(50)]
     await asyncio.gather(*(talk.harness.prompt("go") for talk in talks))
@@ -367,82 +398,6 @@ async def test_tools_are_offered_in_the_order_asked_for_and_unknown_ones_left_ou
     assert talk.harness.active_tools == ("a",)
 
 
-# ---- appending
-
-
-async def test_entries_are_appended_at_once_while_idle() -> None:
-    talk = Harness(says("one"))
-    await talk.harness.prompt("go")
-    user = talk.harness.session.heads[0].id
-    for draft in (
-        CustomDraft("state", {"n": 1}),
-        LabelDraft(user, "start"),
-        CustomMessageDraft("note", "seen"),
-        ContextEditDraft(user, "changed"),
-    ):
-        assert await talk.harness.append(draft) == talk.harness.session.leaf_id
-    assert talk.stored() == ["user: changed", "assistant: one", "custom: seen"]
-    assert talk.harness.session.labels[user].text == "start"
-    talk.check()
-
-
-async def test_what_the_model_sees_waits_for_the_end_of_the_turn_and_what_may_wait_for_the_end_of_the_run() -> None:
-    talk = Harness(says(call("echo", text="x")), says("Done."))
-
-    async def write(event: Any) -> None:
-        if event.type == "tool_execution_end":
-            assert await talk.harness.append(CustomMessageDraft("note", "idle"), when="idle") is None
-            assert await talk.harness.append(CustomMessage("note", "turn", True, 0)) is None
-            assert await talk.harness.append(CustomDraft("state", 1)) is not None
-
-    talk.harness.subscribe(write)
-    await talk.harness.prompt("go")
-    assert talk.stored() == [
-        "user: go",
-        "assistant: ",
-        "toolResult: x",
-        "custom: turn",
-        "assistant: Done.",
-        "custom: idle",
-    ]
-    talk.check()
-
-
-async def test_an_entry_that_cannot_be_stored_is_refused_at_once() -> None:
-    talk = Harness(says(call("echo")), says("Done."))
-    refused: list[str] = []
-
-    async def write(event: Any) -> None:
-        if event.type == "tool_execution_start":
-            for draft in (ContextEditDraft("nowhere"), CustomMessageDraft("note", "x", details=object())):
-                try:
-                    await talk.harness.append(draft)
-                except SessionError as error:
-                    refused.append(str(error))
-
-    talk.harness.subscribe(write)
-    assert (await talk.harness.prompt("go")).outcome == "completed"
-    assert len(refused) == 2
-
-
-async def test_an_entry_that_became_impossible_while_it_waited_is_reported_and_the_rest_goes_on() -> None:
-    talk = Harness(says("one"), says(call("echo")), says("Done."))
-    await talk.harness.prompt("go")
-    old = talk.harness.session.leaf_id
-    assert old is not None
-
-    async def write(event: Any) -> None:
-        if event.type == "tool_execution_start":
-            await talk.harness.append(ContextEditDraft(old, "changed"))
-            await talk.harness.append(CustomMessageDraft("note", "fine"))
-            talk.harness.session.branch(talk.harness.session.heads[0].id)
-
-    talk.harness.subscribe(write)
-    await talk.harness.prompt("go on")
-    assert [(failure.hook, type(failure.error).__name__) for failure in talk.failures] == [("append", "InvalidEntry")]
-    assert "custom: fine" in talk.stored()
-
-
 # ---- copies
 
 
@@ -495,7 +450,7 @@ async def test_close_aborts_settles_and_refuses_everything_afterwards(tmp_path: 
     session = Session.create(str(tmp_path), str(tmp_path))
     talk = Harness(hangs("one"), session=session)
     run = asyncio.create_task(talk.harness.prompt("go"))
-    await wait_until(lambda: talk.outline("message_update"))
+    await until(lambda: talk.outline("message_update"))
     await asyncio.gather(talk.harness.close(), talk.harness.close())
     assert (await run).outcome == "aborted"
     assert talk.lines[-1] == "agent_settled"
