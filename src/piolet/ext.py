@@ -217,9 +217,11 @@ if TYPE_CHECKING:
         ToolCallStart as ToolCallStart,
     )
     from piolet.llm.messages import (
+        NO_USAGE as NO_USAGE,
         AssistantMessage as AssistantMessage,
         ImageContent as ImageContent,
         Message as Message,
+        StopReason as StopReason,
         TextContent as TextContent,
         ThinkingContent as ThinkingContent,
         ThinkingLevel as ThinkingLevel,
@@ -356,8 +358,8 @@ _NAMES = {
         ThinkingStart ToolCallDelta ToolCallEnd ToolCallStart
     """,
     "piolet.llm.messages": """
-        AssistantMessage ImageContent Message TextContent ThinkingContent ThinkingLevel ToolCall ToolResultMessage
-        Usage UserBlock UserMessage image text text_of
+        AssistantMessage ImageContent Message NO_USAGE StopReason TextContent ThinkingContent ThinkingLevel ToolCall
+        ToolResultMessage Usage UserBlock UserMessage image text text_of
     """,
     "piolet.llm.model": "Context Model ModelCost StreamOptions ToolSpec",
     "piolet.llm.oauth.login": "Login LoginUI",

@@ -32,7 +32,8 @@ async def run_json(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
             runtime.subscribe(write)
             await runtime.start()
             for prompt in prompts:
-                await runtime.session.prompt(prompt)
+                await runtime.wait_idle()  # extensions may have begun something
+                await runtime.session.prompt(prompt, behavior="follow_up")
                 await runtime.wait_idle()
                 if signals.exit_code is not None or output.broken or runtime.shutdown_requested:
                     break

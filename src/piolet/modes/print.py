@@ -28,8 +28,9 @@ async def run_print(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
             await runtime.start()
             last = LastAnswer(runtime)
             for prompt in prompts:
+                await runtime.wait_idle()  # extensions may have begun something
                 last.message = None
-                await runtime.session.prompt(prompt)
+                await runtime.session.prompt(prompt, behavior="follow_up")
                 await runtime.wait_idle()
                 if signals.exit_code is not None or runtime.shutdown_requested:
                     break
