@@ -7,13 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from tests.support.timing import patiently
+
 
 class Skip(Exception):
     """Raised by a check that cannot be made here; the text says why."""
-
-
-class TooSlow(AssertionError):
-    """Raised where something took longer than it may; as other work of the machine may be why, it is tried again."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +32,6 @@ def attempt(name: str, check: Callable[[], object]) -> Outcome:
         text = " ".join(str(error).split()) or type(error).__name__
         return Outcome(name, "failed", f"{type(error).__name__}: {text[:600]} ({where.name}:{where.lineno})")
     return Outcome(name, "passed")
-
-
-def patiently(check: Callable[[], object]) -> None:
-    """Run `check`, up to three times while it is too slow."""
-    for _ in range(2):
-        try:
-            check()
-        except TooSlow:
-            continue
-        return
-    check()
-
-
-def within(seconds: float, limit: float, what: str = "it") -> None:
-    """Raise `TooSlow` if `seconds` are more than `limit`."""
-    if seconds > limit:
-        raise TooSlow(f"{what} took {seconds:.1f} s, at most {limit:g} s expected")
 
 
 def equal(actual: object, expected: object, where: str = "") -> None:

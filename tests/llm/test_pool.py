@@ -38,9 +38,11 @@ class Keeper:
     def __init__(self) -> None:
         self.connections = 0
         self.url = ""
+        self._writers: list[asyncio.StreamWriter] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._writers.append(writer)
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -54,6 +56,11 @@ class Keeper:
         finally:
             writer.close()
 
+    def drop(self) -> None:
+        """Close all connections."""
+        for writer in self._writers:
+            writer.transport.abort()
+
 
 @asynccontextmanager
 async def keeper(context: ssl.SSLContext | None = None) -> AsyncIterator[Keeper]:
@@ -62,7 +69,10 @@ async def keeper(context: ssl.SSLContext | None = None) -> AsyncIterator[Keeper]
     port = server.sockets[0].getsockname()[1]
     kept.url = f"https://localhost:{port}" if context else f"http://127.0.0.1:{port}"
     async with server:
-        yield kept
+        try:
+            yield kept
+        finally:
+            kept.drop()
 
 
 class TestSharing:

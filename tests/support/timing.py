@@ -26,11 +26,25 @@ async def quickest_async(attempt: Callable[[], Awaitable[float]], limit: float) 
     return min(times)
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """Return what `work` costs this thread: unlike time on the wall it leaves out what others do meanwhile."""
-    start = time.thread_time()
-    work()
-    return time.thread_time() - start
+class TooSlow(AssertionError):
+    """Something took longer than it may; `patiently` tries again."""
+
+
+def within(seconds: float, limit: float, what: str = "it") -> None:
+    """Raise `TooSlow` if `seconds` are more than `limit`."""
+    if seconds > limit:
+        raise TooSlow(f"{what} took {seconds:.1f} s, at most {limit:g} s expected")
+
+
+def patiently(check: Callable[[], object]) -> None:
+    """Run `check`, a few times if it is too slow."""
+    for _ in range(TRIES - 1):
+        try:
+            check()
+        except TooSlow:
+            continue
+        return
+    check()
 
 
 async def until(condition: Callable[[], object], timeout: float = PATIENCE) -> None:

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.outcome import Skip, equal, within
+from tests.conformance.outcome import Skip, equal
 from tests.support.replies import openai
 from tests.support.run import Finished, Place
 from tests.support.server import Reply, ScriptedServer
+from tests.support.timing import within
 
 Case = Mapping[str, Any]
 

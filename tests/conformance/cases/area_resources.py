@@ -21,8 +21,9 @@ from piolet.harness.prompt.records import ContextFile, PromptInputs, PromptTool
 from piolet.harness.prompt.skills import skill_listing
 from piolet.harness.prompt.system_prompt import system_prompt
 from piolet.harness.prompt.templates import fill, split_arguments
-from tests.conformance.outcome import Skip, equal, within
+from tests.conformance.outcome import Skip, equal
 from tests.support.run import Place
+from tests.support.timing import within
 
 #: Sentences that a check below stands for.
 PROPERTIES = {

@@ -13,10 +13,11 @@ from typing import Any
 
 from piolet.llm.overflow import is_overflow_text
 from piolet.llm.retry import backoff_ms, is_retryable
-from tests.conformance.outcome import Skip, equal, within
+from tests.conformance.outcome import Skip, equal
 from tests.support.replies import Call, openai
 from tests.support.run import Place
 from tests.support.server import Reply, ScriptedServer
+from tests.support.timing import within
 
 MODEL = ("--model", "stub/m1")
 

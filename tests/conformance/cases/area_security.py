@@ -19,11 +19,12 @@ from piolet.app.trust import TrustStore
 from piolet.base.ansi import strip_escapes
 from piolet.base.ids import now_ms
 from piolet.llm.oauth.browser import may_open_url
-from tests.conformance.outcome import Skip, equal, within
+from tests.conformance.outcome import Skip, equal
 from tests.support.oauth_server import OAuthServer
 from tests.support.replies import Call, openai
 from tests.support.run import Finished, Place
 from tests.support.server import ScriptedServer
+from tests.support.timing import within
 
 Case = Mapping[str, Any]
 

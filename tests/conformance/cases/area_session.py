@@ -20,11 +20,12 @@ from piolet.harness.session.errors import SessionError, WriteFailed
 from piolet.harness.session.naming import folder_name, is_session_id
 from piolet.harness.session.session import Session
 from piolet.llm.messages import UserMessage, text_of
-from tests.conformance.outcome import Skip, equal, within
+from tests.conformance.outcome import Skip, equal
 from tests.harness.session.writer import start_writer
 from tests.support import replies
 from tests.support.run import PIOLET, Place
 from tests.support.server import ScriptedServer
+from tests.support.timing import within
 
 _FUNCTIONS: dict[str, Callable[[str], object]] = {
     "session_dir_name": folder_name,

@@ -25,8 +25,9 @@ from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.environments.memory import MemoryEnvironment
 from piolet.harness.tools import built_in_tools
 from piolet.llm.messages import ImageContent, TextContent, ToolCall
-from tests.conformance.outcome import Skip, TooSlow, within
+from tests.conformance.outcome import Skip
 from tests.support.far import FarPlaces
+from tests.support.timing import TooSlow, within
 
 SETUP_KEYS = {"files", "dirs", "symlinks", "fifos", "env"}
 #: The test's own patience, where a case has none.

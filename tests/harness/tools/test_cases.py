@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.cases.tool_cases import check_in, worlds_of
-from tests.conformance.outcome import patiently
+from tests.support.timing import patiently
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
 

@@ -23,5 +23,5 @@ def running(
     """Run piolet until the block ends; it begins when `ready` is on the screen."""
     environment = place.environment() | dict(env or {})
     with Terminal([*PIOLET, *argv], cwd=place.cwd, env=environment, columns=columns, rows=rows) as terminal:
-        terminal.wait_for(ready, timeout=30)
+        terminal.wait_for(ready)
         yield terminal
