@@ -169,3 +169,24 @@ def test_a_project_chooses_the_folder_of_sessions_only_when_it_is_trusted(place:
     assert not (place.cwd / "mine").exists()
     ask(place, "-a", "two")
     assert len(list((place.cwd / "mine").glob("*.jsonl"))) == 1
+
+
+def test_a_session_that_cannot_be_stored_is_told_before_the_model_is_asked(
+    place: Place, server: ScriptedServer
+) -> None:
+    done = ask(place, "--session-dir", "/proc/none", "x")
+    assert (done.exit, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: The session folder /proc/none cannot be made")
+    assert "--no-session" in done.stderr
+    assert server.requests == []
+
+
+def test_a_new_session_file_gets_its_folder(place: Place, server: ScriptedServer) -> None:
+    assert ask(place, "--session", "new/folder/s.jsonl", "x").exit == 0
+    assert header(place.cwd / "new" / "folder" / "s.jsonl")["cwd"] == str(place.cwd)
+
+
+@pytest.mark.parametrize("words", [(" \n ",), ("", "\t")])
+def test_blank_messages_are_none(place: Place, server: ScriptedServer, words: tuple[str, ...]) -> None:
+    assert ask(place, *words).exit == 0
+    assert server.requests == []

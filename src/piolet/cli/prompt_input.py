@@ -61,7 +61,7 @@ def read_files(names: Sequence[str], cwd: Path) -> list[InputFile]:
 def initial_prompts(
     stdin: str | None, files: Sequence[InputFile], messages: Sequence[str], settings: ImageSettings
 ) -> list[UserPrompt]:
-    """Return the prompts to send, one run each."""
+    """Return the prompts to send, one run each. Blank ones are none: no model takes them."""
     texts, images = [stdin or ""], list[ImageContent]()
     for file in files:
         text, image = _as_text(file, settings)
@@ -70,8 +70,8 @@ def initial_prompts(
             images.append(image)
     texts += messages[:1]
     first = _readable("".join(texts))
-    prompts = [UserPrompt(first, images)] if first or images else []
-    return [*prompts, *(UserPrompt(_readable(message)) for message in messages[1:])]
+    prompts = [UserPrompt(first, images), *(UserPrompt(_readable(message)) for message in messages[1:])]
+    return [prompt for prompt in prompts if prompt.text.strip() or prompt.images]
 
 
 def _read_file(name: str, cwd: Path) -> InputFile:

@@ -53,7 +53,7 @@ def start(arguments: Arguments) -> int:
     from piolet.app.trust import TrustError
     from piolet.cli.prompt_input import InputError
     from piolet.cli.session_choice import Refused
-    from piolet.harness.session.errors import SessionError
+    from piolet.harness.session.errors import SessionError, WriteFailed
 
     try:
         return _start(arguments)
@@ -64,6 +64,9 @@ def start(arguments: Arguments) -> int:
         from piolet.cli.suggestions import unknown_options
 
         complain(unknown_options([f"--{name}" for name in error.unknown]) if error.unknown else str(error))
+        return 1
+    except WriteFailed as error:
+        complain(f"{error}. With --no-session nothing is stored")
         return 1
     except (StartError, NoSuchModel, InputError, SessionError, SettingsError, TrustError) as error:
         complain(str(error))

@@ -19,7 +19,8 @@ import pytest
 
 from piolet.base.json import loads
 from piolet.harness.session import jsonl
-from piolet.harness.session.errors import HistoryChanged, WriteFailed
+from piolet.harness.session.copying import fork_from
+from piolet.harness.session.errors import HistoryChanged, SessionError, WriteFailed
 from piolet.harness.session.session import Session
 from tests.harness.session.making import HEADER, answer, said, texts, user, write
 from tests.harness.session.writer import start_writer
@@ -177,7 +178,17 @@ def test_a_read_only_file_can_be_read_and_written_once_it_may_be() -> None:
         assert [head.id for head in opened(path).heads] == ["u1", new]
 
 
-def test_a_read_only_folder_is_told_at_the_first_answer() -> None:
+def test_a_file_that_cannot_be_read_is_neither_opened_nor_forked() -> None:
+    with as_nobody() as folder:
+        path = write(folder / "s.jsonl", said("u1", None))
+        path.chmod(0)
+        for attempt in (opened, lambda path: fork_from(str(path), "/home/dev", str(folder))):
+            with pytest.raises(SessionError, match="Permission denied"):
+                attempt(path)
+        assert [found.name for found in folder.iterdir()] == ["s.jsonl"]
+
+
+def test_a_read_only_folder_is_told_at_the_start_or_at_the_first_answer() -> None:
     with as_nobody() as folder:
         session = Session.create("/home/dev", str(folder))
         session.append_message(user())
@@ -186,6 +197,10 @@ def test_a_read_only_folder_is_told_at_the_first_answer() -> None:
             session.begin()
         with pytest.raises(WriteFailed, match="cannot be made"):
             Session.create("/home/dev", str(folder / "sub"))
+        with pytest.raises(WriteFailed, match="cannot be written to"):
+            Session.create("/home/dev", str(folder))
+        with pytest.raises(WriteFailed, match="cannot be written to"):
+            Session.open(str(folder / "new.jsonl"))
         folder.chmod(0o700)
         session.begin()
         assert session.saved

@@ -80,11 +80,14 @@ def fork_from(source: str, target_cwd: str, folder: str, id: str | None = None, 
     """Copy all entries of the session file `source` into a new session for `target_cwd`; return it, opened.
 
     Malformed lines are left out. Without `migrate`, the entries of an old file are copied as they are, as pi does.
-    Raises `NotASession`, `InvalidSessionId`.
+    Raises `NotASession`, `InvalidSessionId`, `WriteFailed`, `SessionError` for a file that cannot be read.
     """
     source = os.path.abspath(source)
     header = new_header(target_cwd, id, source)
-    lines = _object_lines(source, migrate)
+    try:
+        lines = _object_lines(source, migrate)
+    except OSError as error:
+        raise SessionError(f"The session {source} cannot be read: {error.strerror}") from error
     path = os.path.join(folder, file_name(header.timestamp or "", header.id))
     try:
         make_private_folder(Path(folder))

@@ -10,8 +10,10 @@ import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Literal
 
+from piolet.base.files import make_private_folder
 from piolet.base.json import loads
 from piolet.base.locks import exclusive
 from piolet.harness.session.descriptors import Descriptors
@@ -113,6 +115,7 @@ class JsonlStorage:
         if self._draft is None:
             return
         text = bytes(self._draft.text)
+        make_private_folder(Path(self.path).parent)
         self._identity = create_file(self.path, [text])
         self._end, self._tail, self._writable = len(text), text[-_TAIL:], True
         self._draft = None

@@ -78,12 +78,12 @@ class Session:
 
     @classmethod
     def create(cls, cwd: str, folder: str, id: str | None = None, parent_session: str | None = None) -> Session:
-        """Return a new session of `folder`, which is made if it is missing. The file is made by `begin`."""
+        """Return a new session of `folder`, which is made if it is missing. The file is made by `begin`.
+
+        Raises `WriteFailed` if that shows already to be impossible.
+        """
         header = new_header(cwd, id, parent_session)
-        try:
-            make_private_folder(Path(folder))
-        except OSError as error:
-            raise WriteFailed(f"The session folder {folder} cannot be made: {error.strerror}") from error
+        _prepare_folder(folder)
         return cls.draft(header, os.path.join(folder, file_name(header.timestamp or "", header.id)))
 
     @classmethod
@@ -108,6 +108,7 @@ class Session:
         cwd = cwd_override or os.getcwd()
         try:
             if not os.path.lexists(path) and not read_only:
+                _prepare_folder(os.path.dirname(path))
                 return cls.draft(new_header(cwd), path)
             log = EntryLog.open(path, lambda: new_header(cwd), read_only=read_only)
         except OSError as error:
@@ -384,6 +385,19 @@ class Session:
 def is_answer(message: AssistantMessage) -> bool:
     """Whether the model really answered: not if it failed or was aborted before anything arrived."""
     return bool(message.content) or message.stop_reason not in ("error", "aborted")
+
+
+def _prepare_folder(folder: str) -> None:
+    """Make the folder of a new session if it is missing; raise `WriteFailed` if no file can be made there.
+
+    Better now than when the model has answered.
+    """
+    try:
+        make_private_folder(Path(folder))
+    except OSError as error:
+        raise WriteFailed(f"The session folder {folder} cannot be made: {error.strerror}") from error
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise WriteFailed(f"The session folder {folder} cannot be written to")
 
 
 def new_header(cwd: str, id: str | None = None, parent_session: str | None = None) -> Header:
