@@ -237,7 +237,7 @@ async def test_tree_goes_back_with_a_summary(tmp_path: Path) -> None:
 
 async def test_compact(tmp_path: Path) -> None:
     long = "word " * 4_000
-    replies = says(long), says("Two."), says("The summary.")
+    replies = says(long), says("Two. " * 100), says("The summary."), says("The summary.")
     settings = {"compaction": {"keepRecentTokens": 100}}
     async with opened(tmp_path, *replies, settings=settings) as desk:
         await desk.submit("/compact")
@@ -246,7 +246,7 @@ async def test_compact(tmp_path: Path) -> None:
         await desk.ask("second", "Two.")
         await desk.submit("/compact about words")
         await desk.see("[compaction] Compacted from")
-        assert "about words" in str(desk.model.requests[2].context.messages)
+        assert any("about words" in str(request.context.messages) for request in desk.model.requests)
 
 
 async def test_export_and_import(tmp_path: Path) -> None:
