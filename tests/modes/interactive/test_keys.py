@@ -265,7 +265,7 @@ async def test_an_external_editor_changes_the_text(tmp_path: Path) -> None:
         await desk.until(lambda: desk.draft == "SOME TEXT")
         editor.write_text("#!/bin/sh\nexit 1\n")
         desk.key("ctrl+g")
-        await desk.see("did not end well")
+        await desk.until(lambda: "did not end well" in " ".join(desk.text.split()))
         assert desk.draft == "SOME TEXT"
         editor.unlink()
         desk.key("ctrl+g")
