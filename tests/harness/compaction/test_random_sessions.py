@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from piolet.harness.compaction import wording
 from piolet.harness.compaction.cut import Projected, find_cut_point
 from piolet.harness.compaction.estimate import project, sum_of_tokens
 from piolet.harness.compaction.prepare import prepare
@@ -27,8 +28,10 @@ from piolet.llm.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from piolet.llm.model import Context, Model, StreamOptions
+from piolet.llm.stream import AssistantStream
 from tests.harness.talk import Harness, check_request
-from tests.support.scripted_model import fails, says
+from tests.support.scripted_model import Request, ScriptedModel, fails, says
 
 #: Tokens of a text; few values, so that budgets are met exactly.
 SIZES = st.sampled_from([1, 5, 10, 25, 100])
@@ -182,20 +185,14 @@ def test_a_compaction_keeps_about_what_it_should(plan: Sequence[Step], keep: int
 
 @settings(max_examples=60, deadline=None)
 @given(sessions, SIZES, st.booleans())
-def test_through_the_harness_the_context_fits_or_the_failure_is_told(
+def test_a_compaction_by_hand_succeeds_or_changes_nothing_and_is_told(
     plan: Sequence[Step], keep: int, works: bool
 ) -> None:
     async def scenario() -> None:
         session = Session.in_memory("/")
         build(session, plan)
-        talk = Harness(
-            session=session,
-            summaries=[says("SUM") if works else fails("400: no")],
-            keep=keep,
-            reserve=50,
-            window=300,
-            last=says("ok"),
-        )
+        summaries = [says("SUM") if works else fails("400: no")]
+        talk = Harness(session=session, summaries=summaries, keep=keep, reserve=50, window=300)
         before = talk.stored()
         try:
             result = await talk.harness.compact()
@@ -205,9 +202,47 @@ def test_through_the_harness_the_context_fits_or_the_failure_is_told(
         else:
             assert works
             assert result.estimated_tokens_after == sum_of_tokens(talk.harness.agent.messages)
-        await talk.harness.prompt("go on")
-        assert [told for told in talk.outline("compaction_end") if "None" in told] == []
-        for request in talk.model.requests:
+
+    asyncio.run(scenario())
+
+
+class Windowed:
+    """Refuses what is longer than the window, and tells how much it was; writes summaries."""
+
+    def __init__(self, window: int, *, works: bool) -> None:
+        self.window, self.works = window, works
+        self.requests: list[Request] = []
+
+    def stream(self, model: Model, context: Context, options: StreamOptions) -> AssistantStream:
+        used = sum_of_tokens(context.messages)
+        if context.system_prompt == wording.SYSTEM_PROMPT:
+            reply = says("SUM") if self.works else fails("400: no")
+        elif used > self.window:
+            reply = fails(f"prompt is too long: {used} tokens > {self.window} maximum")
+        else:
+            self.requests.append(Request(model, context, options))
+            reply = says("ok", tokens=(used, 1))
+        return ScriptedModel(reply)(model, context, options)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sessions, SIZES, st.booleans(), st.sampled_from([1, 50, 250]))
+def test_a_question_is_answered_within_the_window_or_the_failure_is_told(
+    plan: Sequence[Step], keep: int, works: bool, size: int
+) -> None:
+    async def scenario() -> None:
+        session = Session.in_memory("/")
+        build(session, plan)
+        talk = Harness(session=session, keep=keep, reserve=50, window=300)
+        talk.harness._models = model = Windowed(300, works=works)
+        result = await talk.harness.prompt("abcd" * size)
+        if result.outcome == "completed":
+            assert sum_of_tokens(talk.harness.agent.messages) <= 301
+        else:
+            assert result.final is not None
+            assert "prompt is too long" in (result.final.error_message or "")
+        assert talk.lines[-1] == "agent_settled"
+        for request in model.requests:
             check_request(request, branches=True)
 
     asyncio.run(scenario())
