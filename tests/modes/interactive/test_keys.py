@@ -259,7 +259,7 @@ async def test_an_external_editor_changes_the_text(tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\ntr a-z A-Z < "$1" > "$1.new" && echo >> "$1.new" && mv "$1.new" "$1"\n')
     editor.chmod(0o755)
-    async with opened(tmp_path, settings={"externalEditor": str(editor)}) as desk:
+    async with opened(tmp_path, settings={"externalEditor": str(editor)}, size=(250, 30)) as desk:
         desk.type("some text")
         desk.key("ctrl+g")
         await desk.until(lambda: desk.draft == "SOME TEXT")

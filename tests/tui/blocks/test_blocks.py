@@ -54,6 +54,11 @@ def test_text_without_a_box_has_the_padding_of_the_setting() -> None:
 # ----------------------------------------------------------------------------------------------------------- messages
 
 
+def test_a_pasted_log_is_drawn_as_it_is() -> None:
+    lines = user_lines("**a** line\n" * 30_000, FRAME)
+    assert texts(lines[:3]) == ["", "**a** line", "**a** line"]
+
+
 def test_a_user_message_is_markdown_in_a_box_with_its_pictures() -> None:
     lines = user_lines("a **b**\nc", FRAME, ["[image: image/png 2x3]"])
     assert texts(lines) == ["", "a b", "c", "", "[image: image/png 2x3]", ""]

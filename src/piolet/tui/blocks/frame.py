@@ -12,6 +12,9 @@ from piolet.tui.text import expand_tabs, safe_for_terminal
 
 MUTED, DIM = Style("muted"), Style("dim")
 
+#: Characters above which text is not read as markdown: it would hold up the keys for seconds.
+MAX_MARKDOWN = 200_000
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -69,8 +72,8 @@ def plain(text: str, width: int, style: Style = PLAIN) -> list[Line]:
 
 
 def markdown(text: str, width: int, frame: Frame, base: Style = PLAIN) -> list[Line]:
-    """Return foreign markdown as lines over a base style."""
-    return render(text, width, frame.look(base))
+    """Return foreign markdown as lines over a base style; what is very long as it is, for it is a log and no prose."""
+    return render(text, width, frame.look(base)) if len(text) <= MAX_MARKDOWN else plain(text, width, base)
 
 
 def joined(*groups: Sequence[Line]) -> list[Line]:
