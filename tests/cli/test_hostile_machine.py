@@ -74,7 +74,7 @@ def test_an_interrupt_ends_the_wait_for_standard_input(place: Place) -> None:
     assert process.stderr is not None
     assert b"standard input" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 130
+    assert process.wait(60) == 130
     assert process.stderr.read() == b""
     process.stdin.close()
     process.stderr.close()

@@ -115,7 +115,7 @@ def _drive(client: RpcClient, scenario: Scenario) -> None:
 
 def _answer_until(client: RpcClient, scenario: Scenario, done: Callable[[], bool]) -> None:
     answered: set[str] = {record["id"] for record in client.records if record.get("answered")}
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not done():
         assert time.monotonic() < deadline, (client.records[-3:], client.stderr)
         for record in list(client.records):

@@ -13,6 +13,7 @@ from piolet.harness.prompt.parts import PromptParts
 from tests.agent.conversation import tool
 from tests.harness.talk import HISTORY, QUICK, RUN, TOO_LONG, Harness, policy
 from tests.support.scripted_model import MODEL, Reply, call, fails, hangs, says
+from tests.support.timing import until
 
 RECOVERY = (*RUN, "compaction_start", "compaction_end")
 
@@ -167,8 +168,9 @@ async def test_a_context_at_the_threshold_is_not() -> None:
 
 async def test_a_context_that_is_too_full_is_compacted_before_a_new_question() -> None:
     talk = await with_history(hangs("three"), says("Done."), window=100_000)
+    asked = len(talk.model.requests)
     run = asyncio.create_task(talk.harness.prompt("x" * 500_000))
-    await asyncio.sleep(0.01)
+    await until(lambda: len(talk.model.requests) > asked)
     await talk.harness.abort()
     await run
     assert talk.outline("compaction_start") == []  # not behind an aborted answer

@@ -61,7 +61,7 @@ class SshServer:
         argv = ["/usr/sbin/sshd", "-D", "-e", "-f", str(self._folder / "server")]
         with open(self._folder / "log", "ab") as log:
             self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=log, start_new_session=True)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError(f"the ssh server does not run: {(self._folder / 'log').read_text()[-300:]}")

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal as signals
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from piolet.llm.messages import UserMessage
 from piolet.tui.keys import normalize
 from tests.app.extensions.stage import Stage, stage
 from tests.support.scripted_model import MODEL, ScriptedModel, fails, hangs, says
+from tests.support.timing import until
 
 # ---- programs
 
@@ -51,14 +51,13 @@ async def test_a_death_by_signal_is_128_and_its_number(tmp_path: Path) -> None:
 
 
 async def test_a_timeout_asks_first_and_then_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("piolet.app.extensions.programs.GRACE", 0.3)
+    monkeypatch.setattr("piolet.app.extensions.programs.GRACE", 30)
     here = LocalEnvironment(str(tmp_path))
-    polite = await run_program(here, "sh", ["-c", "trap 'echo bye; exit 0' TERM; sleep 60 & wait"], timeout=0.2)
+    polite = await run_program(here, "sh", ["-c", "trap 'echo bye; exit 0' TERM; sleep 60 & wait"], timeout=1.5)
     assert (polite.stdout, polite.killed, polite.code) == ("bye\n", True, 143)
-    begin = time.monotonic()
+    monkeypatch.setattr("piolet.app.extensions.programs.GRACE", 0.3)
     stubborn = await run_program(here, "sh", ["-c", "trap '' TERM; while :; do sleep 0.1; done"], timeout=0.2)
     assert (stubborn.killed, stubborn.code) == (True, 128 + signals.SIGKILL)
-    assert time.monotonic() - begin < 3
 
 
 async def test_an_abort_ends_a_program(tmp_path: Path) -> None:
@@ -296,7 +295,7 @@ async def test_what_is_registered_for_a_screen_is_found_by_it(tmp_path: Path) ->
         assert [event for _, event, _ in made.faults] == ["register_shortcut"] * 2
         for press in keys.values():
             press()
-        await asyncio.sleep(0.01)
+        await until(lambda: pressed and made.faults)
         assert pressed == [str(tmp_path / "work")]
         assert made.faults[-1][1] == "shortcut:ctrl+alt+x"
 

@@ -25,6 +25,7 @@ from piolet.app.options import NewSession
 from piolet.harness.session.session import Session
 from tests.app.extensions.stage import stage, write
 from tests.support.scripted_model import call, hangs, says
+from tests.support.timing import until
 
 
 class Life:
@@ -256,7 +257,7 @@ async def test_a_reload_is_refused_while_a_run_is_under_way(tmp_path: Path) -> N
     kept, extension = life(reload=reload)
     async with stage(tmp_path, hangs("Hm"), factories=[extension]) as made:
         run = asyncio.create_task(made.runtime.session.prompt("go"))
-        await asyncio.sleep(0.1)
+        await until(lambda: made.model.requests)
         await made.runtime.session.prompt("/reload")
         assert [(event, "under way" in text) for _, event, text in made.faults] == [("command:reload", True)]
         await made.runtime.session.abort()
@@ -298,7 +299,7 @@ async def test_background_tasks_end_with_their_extension(tmp_path: Path) -> None
             pi.spawn(fail(), name="failing")
 
     async with stage(tmp_path, factories=[extension]) as made:
-        await asyncio.sleep(0.01)
+        await until(lambda: made.faults)
         assert [(event, text) for _, event, text in made.faults] == [("task:failing", "went wrong")]
         await made.runtime.reload()
         assert ended == ["startup"]
@@ -330,11 +331,11 @@ async def test_the_bus_carries_words_between_extensions_until_they_end(tmp_path:
         pi.on("session_start", lambda event, ctx: pi.events.emit("news", event.reason))
 
     async with stage(tmp_path, factories=[listener, speaker]) as made:
-        await asyncio.sleep(0.01)
+        await until(lambda: len(heard) > 1)
         assert heard == [("sync", "startup"), ("async", "startup")]
         assert [(event, text) for _, event, text in made.faults] == [("events:news", "deaf")]
         await made.runtime.reload()
-        await asyncio.sleep(0.01)
+        await until(lambda: len(heard) > 3)
         assert heard[2:] == [("sync", "reload"), ("async", "reload")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,7 +121,7 @@ def test_slow_handlers_are_named_when_asked(place: Place, server: ScriptedServer
         place, "import asyncio\ndef extension(pi):\n    pi.on('agent_start', lambda event, ctx: asyncio.sleep(1.1))\n"
     )
     assert "Slow" not in place.run("-p", "--model", "stub/m1", "hi").stderr
-    assert "agent_start took 1." in place.run("-p", "--verbose", "--model", "stub/m1", "hi").stderr
+    assert re.search("agent_start took [1-9]", place.run("-p", "--verbose", "--model", "stub/m1", "hi").stderr)
 
 
 def test_an_extension_can_end_the_program(place: Place, server: ScriptedServer) -> None:

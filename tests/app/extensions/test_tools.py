@@ -22,6 +22,7 @@ from piolet.harness.tools.options import ShellSpawn
 from piolet.llm.messages import text, text_of
 from tests.app.extensions.stage import Stage, stage
 from tests.support.scripted_model import call, says
+from tests.support.timing import until
 
 
 def results(made: Stage) -> list[str]:
@@ -294,10 +295,10 @@ async def test_commands_run_during_a_run_and_get_their_text_raw(tmp_path: Path) 
 
         pi.register_command("boom", lambda args, ctx: 1 / 0)
 
-    async with stage(tmp_path, says("One.", delay=0.2), factories=[extension]) as made:
+    async with stage(tmp_path, says("One.", delay=1.5), factories=[extension]) as made:
         await made.prompt("/note   x  y ")
         run = asyncio.create_task(made.prompt("go"))
-        await asyncio.sleep(0.1)
+        await until(lambda: made.model.requests)
         await made.runtime.session.prompt("/note during")
         await run
         await made.prompt("/boom")

@@ -104,11 +104,15 @@ async def test_a_time_out_kills_the_whole_tree(environment: LocalEnvironment, wa
 
 
 async def test_a_time_out_after_the_exit_keeps_the_code(environment: LocalEnvironment, watch: str) -> None:
-    output = Output()
-    status = await sh(environment, "(while :; do echo x; sleep 0.02; done) & exit 3", output, timeout=3)
+    for _ in range(TRIES):  # with other work on the machine it may be quiet for long enough to end the call
+        output = Output()
+        status = await sh(environment, "(while :; do echo x; sleep 0.02; done) & echo $!; exit 3", output, timeout=2)
+        if status.timed_out:
+            break
+        os.kill(int(output.all.replace(b"x\n", b"")), 9)
     assert (status.code, status.timed_out, status.left_running) == (3, True, True)
-    assert status.seconds < 2.5
-    assert output.all.startswith(b"x\n")
+    assert status.seconds < 2
+    assert output.all.count(b"x\n") > 2
 
 
 async def test_an_abort_kills_the_whole_tree_at_once(environment: LocalEnvironment, watch: str) -> None:

@@ -14,7 +14,9 @@ from piolet.harness.environments.base import Unreachable
 from piolet.harness.environments.shell import ShellEnvironment
 from piolet.harness.environments.ssh import SshEnvironment
 from tests.support.far import FarPlaces, NotHere
+from tests.support.processes import running_with
 from tests.support.sshd import SshServer
+from tests.support.timing import until
 
 
 @pytest.fixture
@@ -153,6 +155,4 @@ async def test_nothing_is_left_after_closing(server: SshServer, tmp_path: Path) 
     await environment.close()
     assert not folder.exists()
     assert set(os.listdir("/proc/self/fd")) <= before
-    async with asyncio.timeout(5):
-        while any(str(folder).encode() in path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")):
-            await asyncio.sleep(0.05)
+    await until(lambda: not running_with(str(folder)))
