@@ -159,11 +159,14 @@ COMMANDS = {command.__name__: command for command in (demo, test, check, soak, b
 
 
 def main(arguments: list[str]) -> int:
+    if arguments in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
     if not arguments or arguments[0] not in COMMANDS or (len(arguments) > 1 and arguments[0] in ("demo", "check")):
         print(__doc__, file=sys.stderr)
         return 2
-    set_up()
     try:
+        set_up()
         return COMMANDS[arguments[0]](*arguments[1:])
     except KeyboardInterrupt:
         return 130

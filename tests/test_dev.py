@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -66,3 +67,18 @@ def test_the_lock_pins_every_dependency_and_names_no_host() -> None:
     wanted = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
     names = {re.split(r"[\[<>=~! ]", entry)[0].lower().replace(".", "-").replace("_", "-") for entry in wanted}
     assert names <= {pin[1] for pin in pins if pin}
+
+
+def test_an_interrupt_ends_the_set_up_without_a_traceback(tmp_path: Path) -> None:
+    for name in ("dev.py", "pyproject.toml", "requirements/dev.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    command = [sys.executable, "dev.py", "check"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0
+    ) as run:
+        assert run.stdout is not None
+        assert b"making .venv" in run.stdout.readline()
+        os.killpg(run.pid, signal.SIGINT)
+        _, errors = run.communicate(timeout=30)
+    assert (run.returncode, b"dev.py" in errors) == (130, False)

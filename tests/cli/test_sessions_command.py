@@ -119,6 +119,9 @@ def test_verify_and_repair(place: Place, here: Path) -> None:
     [found] = as_json(place, "verify", str(here), "--repair", code=1)
     assert [problem["kind"] for problem in found["problems"]] == ["malformed"]
     assert as_json(place, "verify", found["repaired"])[0]["problems"] == []
+    done = run(place, "verify", "/", str(here), code=1)
+    assert done.stderr == "Error: / cannot be read: Is a directory\n"
+    assert "line 7: malformed" in done.stdout
     assert here.read_bytes() == before
 
 

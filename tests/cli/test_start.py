@@ -95,6 +95,7 @@ def test_unknown_options_and_commands_are_questioned(place: Place) -> None:
     assert "Did you mean --continue?" in one_error(place, place.run("--contineu", "-p", "hi"))
     assert "--one, --two" in one_error(place, place.run("--one", "--two", "-p", "hi"))
     assert "Did you mean sessions?" in one_error(place, place.run("sesions"))
+    assert "not in this version" in one_error(place, place.run("mcp", "list"))
 
 
 def test_escape_sequences_of_others_do_not_reach_the_terminal(place: Place) -> None:

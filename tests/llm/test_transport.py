@@ -106,8 +106,30 @@ class TestTexts:
             url = server.url
         message = await final(url, pool)
         assert message.error_message is not None
-        assert "ECONNREFUSED" in message.error_message
+        host = url.removeprefix("http://")
+        assert message.error_message == f"Connection error: {host}: connection refused (ECONNREFUSED)"
         assert is_retryable(message.error_message)
+
+    async def test_a_proxy_that_cannot_be_reached_is_named(self) -> None:
+        with ScriptedServer() as server:
+            proxy = server.url
+        pool = HttpPool(proxy.replace("http://", "http://user:secret@"))
+        message = await final("http://far.example", pool)
+        await pool.aclose()
+        host = proxy.removeprefix("http://")
+        text = f"Connection error: far.example through the proxy {host}: connection refused (ECONNREFUSED)"
+        assert message.error_message == text
+
+    async def test_tls_with_a_server_that_has_none_is_told_and_not_tried_again(self, pool: HttpPool) -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            host = "{}:{}".format(*server.sockets[0].getsockname())
+            message = await final(f"https://{host}", pool)
+        assert message.error_message == f"TLS: {host} does not speak it; is its address http, not https?"
+        assert not is_retryable(message.error_message)
 
     async def test_an_unknown_host_is_named(self, pool: HttpPool) -> None:
         message = await final("http://piolet.invalid", pool)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.processes import running_with
 from tests.support.replies import Call, openai
-from tests.support.run import Place
+from tests.support.run import PIOLET, Place
 from tests.support.server import ScriptedServer
 from tests.support.timing import quickest, wait_until
 
@@ -101,6 +101,18 @@ def test_signals_end_the_run_in_order(place: Place, server: ScriptedServer, mode
     called = [entry for entry in entries if entry.get("message", {}).get("role") == "assistant"]
     assert called[0]["message"]["content"][0]["name"] == "bash"
     wait_until(lambda: not running_with(f"touch {place.cwd / 'begun'}"))
+
+
+def test_a_run_under_nohup_outlives_its_terminal(place: Place, server: ScriptedServer) -> None:
+    server.script = lambda request: openai("Hello.") | {"delay_ms": 500}
+    process = place.start("-p", "--model", "stub/m1", "hi", command=("nohup", *PIOLET))
+    assert process.stdin is not None
+    process.stdin.close()
+    process.stdin = None
+    server.wait_for_requests(1)
+    process.send_signal(signal.SIGHUP)
+    assert process.communicate(timeout=30)[0] == b"Hello.\n"
+    assert process.returncode == 0
 
 
 def test_a_second_interrupt_ends_it_at_once(place: Place, server: ScriptedServer) -> None:

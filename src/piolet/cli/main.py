@@ -19,7 +19,6 @@ COMMANDS = {
     "update": "piolet.cli.packages",
     "list": "piolet.cli.packages",
     "config": "piolet.cli.packages",
-    "mcp": "piolet.cli.mcp",
 }
 
 
@@ -124,6 +123,8 @@ def _command(words: list[str]) -> int:
 
 def _mistyped(word: str) -> str | None:
     """Return an error if the first word is much like a command but none; a prompt is seldom a single such word."""
+    if word == "mcp":
+        return "piolet mcp is not in this version. As a prompt: piolet -- mcp"
     if not word.isalpha() or not word.islower():
         return None
     from piolet.cli.suggestions import did_you_mean

@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        complain(f"{error.filename}: {error.strerror}")
+        complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     return 1
 
 
@@ -195,9 +195,14 @@ def _verify(arguments: Namespace) -> int:
         paths: Iterable[str] = [_find_in(place, reference) for reference in arguments.session]
     else:
         paths = place.all_files() if arguments.all else place.files()
-    results = []
+    results, unread = [], False
     for path in paths:
-        report = verify(path)
+        try:
+            report = verify(path)
+        except OSError as error:
+            complain(f"{path} cannot be read: {error.strerror}")
+            unread = True
+            continue
         result: dict[str, Any] = {
             "path": path,
             "entries": report.entries,
@@ -215,7 +220,7 @@ def _verify(arguments: Namespace) -> int:
                 print(one_line(f"  repaired copy: {result['repaired']}"))
     if arguments.json:
         _print_json(results)
-    return 1 if any(result["problems"] for result in results) else 0
+    return 1 if unread or any(result["problems"] for result in results) else 0
 
 
 # ------------------------------------------------------------------------------------------------------------- helpers

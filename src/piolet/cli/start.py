@@ -66,7 +66,7 @@ def start(arguments: Arguments) -> int:
         complain(unknown_options([f"--{name}" for name in error.unknown]) if error.unknown else str(error))
         return 1
     except WriteFailed as error:
-        complain(f"{error}. With --no-session nothing is stored")
+        complain(str(error) if arguments.export else f"{error}. With --no-session nothing is stored")
         return 1
     except (StartError, NoSuchModel, InputError, SessionError, SettingsError, TrustError) as error:
         complain(str(error))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import os
 import re
 import socket
 from collections.abc import Iterable, Mapping
@@ -117,6 +118,8 @@ def network_error(error: Exception, host: str) -> ProviderError:
     if "certificate" in detail.lower():
         hint = "set SSL_CERT_FILE or NODE_EXTRA_CA_CERTS to a file with the authority that signed it"
         return ProviderError(f"TLS: the certificate of {host} is not trusted ({detail}); {hint}")
+    if "WRONG_VERSION_NUMBER" in detail:
+        return ProviderError(f"TLS: {host} does not speak it; is its address http, not https?")
     if isinstance(error, httpx.ConnectError):
         return ProviderError(f"Connection error: {host}: {detail}", transient=True)
     return ProviderError(f"Connection lost: {host}: {detail}", transient=True)
@@ -124,6 +127,8 @@ def network_error(error: Exception, host: str) -> ProviderError:
 
 def _cause(error: BaseException | None) -> str:
     """Return the innermost useful reason of a network error, with the code that the patterns know."""
+    import ssl
+
     seen = []
     while error is not None and error not in seen:
         seen.append(error)
@@ -131,6 +136,6 @@ def _cause(error: BaseException | None) -> str:
     for link in reversed(seen):
         if isinstance(link, socket.gaierror):
             return f"name resolution failed ({'EAI_AGAIN' if link.errno == socket.EAI_AGAIN else 'ENOTFOUND'})"
-        if isinstance(link, OSError) and link.errno is not None and link.errno in errno.errorcode:
-            return f"{(link.strerror or str(link)).lower()} ({errno.errorcode[link.errno]})"
+        if isinstance(link, OSError) and link.errno in errno.errorcode and not isinstance(link, ssl.SSLError):
+            return f"{os.strerror(link.errno).lower()} ({errno.errorcode[link.errno]})"
     return next((one_line(str(link)) for link in seen if str(link)), "connection closed")

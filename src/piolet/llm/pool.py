@@ -38,12 +38,16 @@ class HttpPool:
         for key in [key for key in self._clients if key[0].is_closed()]:
             del self._clients[key]
         scheme = urlsplit(url).scheme
-        proxy = self._proxy or environment_proxy(url, {**os.environ, **env})
+        proxy = self.proxy_for(url, env)
         key = (loop, scheme, proxy)
         if key not in self._clients:
             context = await asyncio.to_thread(context_for, scheme, proxy)
             self._clients.setdefault(key, _new_client(context, proxy))
         return self._clients[key]
+
+    def proxy_for(self, url: str, env: Mapping[str, str]) -> str | None:
+        """Return the address of the proxy that requests to `url` go through, None without one."""
+        return self._proxy or environment_proxy(url, {**os.environ, **env})
 
     async def aclose(self) -> None:
         """Close the clients of the running loop. Later requests open new ones."""

@@ -176,7 +176,9 @@ class _Exchange:
                 raise
             raise ProviderError(f"Request timed out: no answer within {total:g} s", transient=True) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise network_error(error, _host(url)) from error
+            proxy = self._pool.proxy_for(url, self._options.env)
+            way = f" through the proxy {_host(proxy)}" if proxy else ""
+            raise network_error(error, _host(url) + way) from error
         try:
             if self._options.on_response is not None:
                 await self._abortable(self._options.on_response(response.status_code, response.headers, self._model))

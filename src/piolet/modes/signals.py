@@ -40,6 +40,8 @@ class Signals:
         if self._terminate is None and task is not None:
             self._terminate = task.cancel
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue  # nohup: the run shall outlive its terminal
             self._before[number] = signal.signal(number, self._on_signal)
         return self
 

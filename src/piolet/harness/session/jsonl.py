@@ -158,7 +158,7 @@ class JsonlStorage:
 
     def _open_to_read(self) -> int:
         self._writable = False
-        return os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe at the path is no session
 
     def _open_to_write(self) -> int:
         fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
