@@ -136,6 +136,7 @@ def _cause(error: BaseException | None) -> str:
     for link in reversed(seen):
         if isinstance(link, socket.gaierror):
             return f"name resolution failed ({'EAI_AGAIN' if link.errno == socket.EAI_AGAIN else 'ENOTFOUND'})"
-        if isinstance(link, OSError) and link.errno in errno.errorcode and not isinstance(link, ssl.SSLError):
-            return f"{os.strerror(link.errno).lower()} ({errno.errorcode[link.errno]})"
+        number = link.errno if isinstance(link, OSError) and not isinstance(link, ssl.SSLError) else None
+        if number is not None and number in errno.errorcode:
+            return f"{os.strerror(number).lower()} ({errno.errorcode[number]})"
     return next((one_line(str(link)) for link in seen if str(link)), "connection closed")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import sys
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -98,12 +99,23 @@ def context_for(scheme: str, proxy: str | None) -> ssl.SSLContext:
     """Return the TLS context of a client for addresses of `scheme`. The first call takes long: make it in a thread."""
     import ssl
 
-    import httpx  # noqa: F401 - the first import takes long: it belongs into this thread
-
+    _import_httpx()  # the first import takes long: it belongs into this thread
     if scheme == "https" or (proxy or "").startswith("https:"):
         with _tls_lock:
             return tls_context()
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used: loading the authorities would cost 0.2 s
+
+
+def _import_httpx() -> None:
+    """Import httpx without its command line, which it loads where click is installed, and rich and Pygments with it."""
+    command_line = "httpx._main"
+    if "httpx" in sys.modules:
+        return
+    sys.modules[command_line] = None  # type: ignore[assignment]  # that is how an import is made to fail
+    try:
+        import httpx  # noqa: F401
+    finally:
+        del sys.modules[command_line]
 
 
 _tls_lock = threading.Lock()
