@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import pytest
 
 from tests.support import replies
@@ -49,5 +47,4 @@ def test_a_run_imports_no_part_of_the_terminal_and_no_tool_before_its_call(place
         place.write_models(server.url)
         ours = imported(place, "-p", "--model", "stub/m1", "Hello")
     assert "httpx" in ours
-    assert find_spec("click") is not None, "only where click is installed httpx would load its command line"
-    assert ours & (TERMINAL | DATA | EXTRAS | {"click"}) == set()
+    assert ours & (TERMINAL | DATA | EXTRAS | {"click"}) == set()  # httpx loads its command line where click is

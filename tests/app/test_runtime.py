@@ -342,6 +342,16 @@ async def test_tools_know_the_session_they_work_for(place: Place) -> None:
     assert shown[0]["content"] == f"{session.id}|{session.path}|stub|m1|piolet|"
 
 
+async def test_commands_find_the_programs_of_the_agent_folder(place: Place, server: ScriptedServer) -> None:
+    program = place.agent / "bin" / "own-program"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho mine\n")
+    program.chmod(0o755)
+    async with opened(place) as runtime:
+        result = await runtime.session.bash("own-program")
+    assert result.output == "mine\n"
+
+
 async def test_the_users_command_is_told_to_the_model_unless_it_is_excluded(
     place: Place, server: ScriptedServer
 ) -> None:

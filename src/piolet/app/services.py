@@ -106,7 +106,8 @@ async def load_services(
 
     kept = previous if previous is not None and previous.cwd == cwd else None
     files = kept.files if kept else SettingsFiles(options.agent_dir, cwd, project_trusted=False)
-    environment = kept.environment if kept else LocalEnvironment(str(cwd), path_folders=[str(options.agent_dir / "bin")])
+    programs = str(options.agent_dir / "bin")
+    environment = kept.environment if kept else LocalEnvironment(str(cwd), path_folders=[programs])
     async with asking(cwd, files.settings, environment) if asking and trust.asks_hooks(cwd) else nullcontext():
         trusted = await trust.decide(
             cwd, default=files.settings.default_project_trust, hooks=hooks, ask=ask or ask_nobody
