@@ -6,6 +6,7 @@ import importlib
 import sys
 
 NAMES = {
+    "extensions": "what fifty extensions cost at the start",
     "harness": "what a thousand harnesses in one process cost, how fast they are",
     "sessions": "what long sessions cost to open, list, append to and go on with",
     "startup": "how soon the command answers, what a small job costs, what an installation takes",

@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     )
     from piolet.app.extensions.errors import (
         CompletionFailed as CompletionFailed,
-        ExtensionError as ExtensionError,
         StaleContextError as StaleContextError,
     )
     from piolet.app.extensions.model_registry import (
@@ -308,7 +307,7 @@ _NAMES = {
         ExtensionFactory FlagDefinition FlagValue MarkdownContext Mode Outcome ShortcutDefinition ShortcutHandler
         ToolDefinition ToolInfo
     """,
-    "piolet.app.extensions.errors": "CompletionFailed ExtensionError StaleContextError",
+    "piolet.app.extensions.errors": "CompletionFailed StaleContextError",
     "piolet.app.extensions.model_registry": "ModelRegistry",
     "piolet.app.extensions.session_view": "SessionView",
     "piolet.app.extensions.toolkit": """

@@ -8,8 +8,6 @@ ExtensionFault
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 
 class ExtensionFault(Exception):
     """Base of the errors of this package."""
@@ -25,12 +23,3 @@ class LoadFailed(ExtensionFault):
 
 class CompletionFailed(ExtensionFault):
     pass
-
-
-class ExtensionError(Struct, frozen=True):
-    """A fault of an extension as it is reported: its path, what was being done, the text, the stack if there is one."""
-
-    path: str
-    event: str
-    error: str
-    stack: str = ""

@@ -7,7 +7,6 @@ error, since standard output belongs to the answer. Source: the extension specif
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -15,6 +14,7 @@ import os
 import signal
 import sys
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType, ModuleType
@@ -73,7 +73,7 @@ class Loader:
         if source.factory is not None:
             return source.factory
         if source.key not in self._factories:
-            found = _entry_point(source.entry_point) if source.entry_point else _from_file(source.path)
+            found = _entry_point(source.entry_point) if source.entry_point else _from_file(source.key)
             if not callable(found):
                 raise LoadFailed(f"it has no function {'' if source.entry_point else 'extension(pi)'}".rstrip())
             self._factories[source.key] = found
@@ -81,8 +81,9 @@ class Loader:
 
 
 def module_name(path: str) -> str:
-    """Return the private name of the module at `path`."""
-    return PREFIX + hashlib.sha256(os.path.realpath(path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    """Return the private name of the module at the real `path`."""
+    data = os.fsencode(path)
+    return f"{PREFIX}{zlib.crc32(data):08x}{zlib.adler32(data):08x}"
 
 
 def _from_file(path: str) -> Any:
@@ -90,7 +91,7 @@ def _from_file(path: str) -> Any:
 
     Every module is a package of the files beside it, so that relative imports work; nothing is put on ``sys.path``.
     """
-    name, path = module_name(path), os.path.realpath(path)
+    name = module_name(path)
     if os.path.isdir(path):
         path = os.path.join(path, "__init__.py")
     spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[os.path.dirname(path)])
