@@ -124,6 +124,7 @@ if TYPE_CHECKING:
         BeforeTree as BeforeTree,
         CompactDecision as CompactDecision,
         TreeDecision as TreeDecision,
+        TreePreparation as TreePreparation,
     )
     from piolet.harness.drafts import (
         CompactionDraft as CompactionDraft,
@@ -278,6 +279,7 @@ if TYPE_CHECKING:
     from piolet.base.frontmatter import parse_fields
     from piolet.harness.compaction.hook_points import BranchSummaryProposal
     from piolet.harness.compaction.hook_points import CompactionProposal
+    from piolet.harness.compaction.prepare import Preparation
 
     SlashCommandInfo = Command
     create_bash_tool_definition = create_bash_tool
@@ -290,6 +292,7 @@ if TYPE_CHECKING:
     parse_frontmatter = parse_fields
     BranchSummary = BranchSummaryProposal
     CompactionResult = CompactionProposal
+    CompactionPreparation = Preparation
 
 #: Module to what of it is public; ``Public=Own`` where the name is another one there.
 _NAMES = {
@@ -328,8 +331,9 @@ _NAMES = {
     "piolet.base.frontmatter": "parse_frontmatter=parse_fields",
     "piolet.harness.compaction.hook_points": """
         BeforeCompact BeforeTree BranchSummary=BranchSummaryProposal CompactDecision
-        CompactionResult=CompactionProposal TreeDecision
+        CompactionResult=CompactionProposal TreeDecision TreePreparation
     """,
+    "piolet.harness.compaction.prepare": "CompactionPreparation=Preparation",
     "piolet.harness.drafts": "CompactionDraft ContextEditDraft CustomDraft CustomMessageDraft",
     "piolet.harness.environments.base": "Environment",
     "piolet.harness.environments.local": "LocalEnvironment",

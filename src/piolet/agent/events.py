@@ -13,10 +13,14 @@ from piolet.llm.messages import AssistantMessage, BaseMessage, ToolResultMessage
 
 
 class AgentStart(Struct, frozen=True):
+    """An agent run begins; a run may hold several."""
+
     type: ClassVar[Literal["agent_start"]] = "agent_start"
 
 
 class TurnStart(Struct, frozen=True):
+    """A turn begins: one answer and its tool calls. `turn_index` counts from 0, `timestamp` is Unix milliseconds."""
+
     type: ClassVar[Literal["turn_start"]] = "turn_start"
     turn_index: int
     timestamp: int
@@ -61,6 +65,8 @@ class ToolExecutionStart(Struct, frozen=True):
 
 
 class ToolExecutionUpdate(Struct, frozen=True):
+    """A call tells how far it is. `partial_result` is the whole result so far."""
+
     type: ClassVar[Literal["tool_execution_update"]] = "tool_execution_update"
     tool_call_id: str
     tool_name: str
@@ -70,6 +76,8 @@ class ToolExecutionUpdate(Struct, frozen=True):
 
 
 class ToolExecutionEnd(Struct, frozen=True):
+    """A call is over."""
+
     type: ClassVar[Literal["tool_execution_end"]] = "tool_execution_end"
     tool_call_id: str
     tool_name: str

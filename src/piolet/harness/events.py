@@ -88,6 +88,8 @@ class EntryAppended(Struct, frozen=True):
 
 
 class SessionInfoChanged(Struct, frozen=True):
+    """The session has another name, or none."""
+
     type: ClassVar[Literal["session_info_changed"]] = "session_info_changed"
     name: str | None
 
@@ -120,6 +122,8 @@ class SessionTree(Struct, frozen=True):
 
 
 class SessionCompact(Struct, frozen=True):
+    """A compaction is stored. `from_extension`: an extension wrote the summary."""
+
     type: ClassVar[Literal["session_compact"]] = "session_compact"
     compaction_entry: Any
     from_extension: bool
@@ -128,6 +132,8 @@ class SessionCompact(Struct, frozen=True):
 
 
 class SessionCompactFailed(Struct, frozen=True):
+    """A compaction came to nothing: it failed or was aborted."""
+
     type: ClassVar[Literal["session_compact_failed"]] = "session_compact_failed"
     reason: CompactionReason
     error_message: str | None

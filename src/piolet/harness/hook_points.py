@@ -156,6 +156,8 @@ class ToolCallEvent(Struct, frozen=True):
 
 
 class ToolCallResult(Struct, frozen=True):
+    """`block` refuses the call, and `reason` is what the model is told; `terminate` ends the run after the batch."""
+
     block: bool = False
     reason: str | None = None
     terminate: bool = False
@@ -242,6 +244,8 @@ BEFORE_PROVIDER_HEADERS: Hook[BeforeProviderHeaders, None] = Hook(
 
 
 class AfterProviderResponse(Struct, frozen=True):
+    """The headers of a response are here, its body not yet."""
+
     status: int
     headers: Mapping[str, str]
 

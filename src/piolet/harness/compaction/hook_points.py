@@ -88,6 +88,8 @@ class TreeDecision(Struct, frozen=True):
 
 
 class BeforeTree(Struct, frozen=True):
+    """The leaf is about to move to another place of the tree."""
+
     preparation: TreePreparation
     signal: AbortSignal
     cancel: bool = False
