@@ -5,6 +5,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,9 @@ from tests.support import aimock as aimock_server
 from tests.support import llama as llama_cpp
 from tests.support.peer import Peer, require_peer
 from tests.support.run import ROOT, Place
+
+if TYPE_CHECKING:
+    from tests.support.far import FarPlaces
 
 os.environ["PYTHONPATH"] = str(ROOT / "src")  # for the processes that tests start where piolet is not installed
 
@@ -45,6 +49,15 @@ def place(tmp_path: Path) -> Iterator[Place]:
     place = Place.below(tmp_path)
     yield place
     place.leave()
+
+
+@pytest.fixture(scope="session")
+def far() -> Iterator[FarPlaces]:
+    """Environments elsewhere, and the ssh server for them."""
+    from tests.support.far import FarPlaces
+
+    with FarPlaces() as places:
+        yield places
 
 
 @pytest.fixture

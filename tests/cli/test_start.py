@@ -86,9 +86,20 @@ def test_files_are_read_before_anything_is_written(place: Place) -> None:
     assert "Could not read file" in one_error(place, place.run("-p", "--model", "demo/scripted", "@.", "hi"))
 
 
-def test_environments_elsewhere_are_refused_not_ignored(place: Place) -> None:
-    error = one_error(place, place.run("-p", "--env", "sandbox", "--model", "demo/scripted", "hi"))
-    assert "--env" in error
+def test_a_place_for_tools_that_does_not_exist_is_told(place: Place) -> None:
+    for choice, words in {
+        "vm:x": "no place for tools to act; there are local, sandbox, docker:IMAGE",
+        "ssh:-oProxyCommand=touch x": "is no host",
+        "ssh:nobody@127.0.0.1:/x": "cannot be reached",
+    }.items():
+        ssh = place.home / "bin" / "ssh"
+        ssh.parent.mkdir(exist_ok=True)
+        ssh.write_text("#!/bin/sh\necho refused >&2\nexit 255\n")
+        ssh.chmod(0o755)
+        path = f"{ssh.parent}:/usr/bin:/bin"
+        done = place.run("-p", "--env", choice, "--model", "demo/scripted", "hi", env={"PATH": path})
+        assert words in one_error(place, done)
+    assert not list(place.cwd.iterdir())
 
 
 def test_unknown_options_and_commands_are_questioned(place: Place) -> None:

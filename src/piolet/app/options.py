@@ -77,6 +77,7 @@ class RuntimeOptions(Struct, frozen=True):
     `cwd`: where session and tools are, unless an opened session says otherwise. `agent_dir`: the folder of settings,
     credentials and sessions, by default ``~/.pi/agent``. `home`: the user's home folder. `mode`: who draws.
     `session_dir`: where sessions are kept, before what the settings say. `model`: a pattern as for ``--model``.
+    `environment`: where tools act, as for ``--env``; None: as the user's settings say, else here.
     `trust`: the answer about the project's files; None: the stored answer, else asking.
     `extension_factories`: extensions of the embedder, loaded behind all others. `flags`: options that may belong to
     extensions.
@@ -104,6 +105,7 @@ class RuntimeOptions(Struct, frozen=True):
     extension_factories: Sequence[ExtensionFactory] = ()
     flags: Mapping[str, GivenFlag] = field(default_factory=dict)
     context_files: bool = True
+    environment: str | None = None
     cache_retention: CacheRetention | None = None
     trust: bool | None = None
     offline: bool = False

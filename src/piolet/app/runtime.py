@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from piolet.app.agent_session import AgentSession
 from piolet.app.assembly import assemble, reassemble
+from piolet.app.environment import choice, note_environment
 from piolet.app.extensions.flags import FlagValues, read_flags
 from piolet.app.extensions.host import ExtensionHost
 from piolet.app.extensions.runner import ExtensionRunner
@@ -72,10 +73,11 @@ class Runtime:
 
         `ask` puts the question whether the project's files may be loaded; without it an open question means no.
         The extensions are told of the session by `start`. Raises `SessionError`, `NoSuchModel`, `SettingsError`,
-        `TrustError`, `FlagError`.
+        `TrustError`, `FlagError`, `InvalidChoice`, `Unreachable`.
         """
         runtime = cls(options, ask)
         session = open_session(early_place(options), options.session)
+        services: Services | None = None
         try:
             services = await runtime._load(session)
             if options.session_name:
@@ -86,6 +88,8 @@ class Runtime:
             runtime._bind(services, session)
         except BaseException:
             await runtime._close_extensions()
+            if services is not None:
+                await services.environment.close()
             session.close()
             if isinstance(options.session, ForkSession):
                 _remove_copy(session)
@@ -96,7 +100,7 @@ class Runtime:
     @asynccontextmanager
     async def without_session(cls, options: RuntimeOptions) -> AsyncIterator[Runtime]:
         """Load services and extensions only, to look at what they bring. Raises `SettingsError`, `TrustError`."""
-        runtime = cls(options)
+        runtime = cls(replace(options, environment="local"))
         try:
             runtime._services = await runtime._load_services(options.cwd)
             await runtime._load_extensions(runtime.services)
@@ -292,6 +296,8 @@ class Runtime:
         self._services = services
         for notice in session_notices(session):
             services.tell_once(notice)
+        place = choice(services.options, services.settings)
+        note_environment(session, place, services.environment, services.tell_once)
         self._session = assemble(services, session, self.hooks, self.extensions)
         self._session.harness.subscribe(self._tell)
         self.extensions.bind(self._session)

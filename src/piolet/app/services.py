@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from piolet.app.documentation import documentation_folder
+from piolet.app.environment import open_chosen, skills_there
 from piolet.app.hook_points import ResourcePaths
 from piolet.app.local_models import add_local_server
 from piolet.app.options import ResourceSelection, RuntimeOptions
@@ -71,14 +72,16 @@ class Services(Struct, frozen=True, dict=True):
 
     def prompt_parts(self) -> PromptParts:
         """The system prompt of this folder: built-in text or a replacement, additions, context files, skills."""
-        finder = ContextFileFinder(self.environment, self.environment.cwd, str(self.options.agent_dir))
+        is_here = isinstance(self.environment, LocalEnvironment)
+        host = None if is_here else LocalEnvironment(str(self.cwd))
+        finder = ContextFileFinder(self.environment, self.environment.cwd, str(self.options.agent_dir), host)
         return PromptParts(
             base=self.texts.prompt,
             append=self.texts.append,
             context_files=finder if self.options.context_files else None,
-            skills=self.resources.skills,
-            docs_path=documentation_folder("docs"),
-            examples_path=documentation_folder("examples"),
+            skills=skills_there(self.environment, self.resources.skills),
+            docs_path=documentation_folder("docs") if is_here else None,
+            examples_path=documentation_folder("examples") if is_here else None,
         )
 
 
@@ -96,25 +99,22 @@ async def load_services(
 
     Without `ask` an open question means no, and a notice says so. `hooks` are asked first; if so, `asking` is entered
     around that, with the settings without the project's. `previous`: whose parts go on living. Raises `TrustError`,
-    `SettingsError`.
+    `SettingsError`, `InvalidChoice`, `Unreachable`.
     """
-    notices: list[str] = []
-
-    async def ask_nobody(folder: str, choices: Sequence[TrustOption]) -> TrustOption | None:
-        notices.append(untrusted_notice(cwd))
-        return None
-
     kept = previous if previous is not None and previous.cwd == cwd else None
     files = kept.files if kept else SettingsFiles(options.agent_dir, cwd, project_trusted=False)
-    programs = str(options.agent_dir / "bin")
-    environment = kept.environment if kept else LocalEnvironment(str(cwd), path_folders=[programs])
-    async with asking(cwd, files.settings, environment) if asking and trust.asks_hooks(cwd) else nullcontext():
-        trusted = await trust.decide(
-            cwd, default=files.settings.default_project_trust, hooks=hooks, ask=ask or ask_nobody
-        )
-    if kept or trusted:
-        files.project_trusted = trusted
-        files.reload()
+    environment = kept.environment if kept else await open_chosen(options, files.settings, cwd)
+    notices: list[str] = []
+    try:
+        async with asking(cwd, files.settings, environment) if asking and trust.asks_hooks(cwd) else nullcontext():
+            trusted = await _decide(trust, cwd, files.settings, hooks, ask, notices)
+        if kept or trusted:
+            files.project_trusted = trusted
+            files.reload()
+    except BaseException:
+        if not kept:
+            await environment.close()
+        raise
     if previous:
         models = previous.models
         models.reload()
@@ -133,6 +133,16 @@ async def load_services(
         append=options.append_system_prompt,
     )
     return Services(options, cwd, trusted, files, models, environment, resources, texts, notices)
+
+
+async def _decide(
+    trust: ProjectTrust, cwd: Path, settings: Settings, hooks: Hooks | None, ask: Ask | None, notices: list[str]
+) -> bool:
+    async def ask_nobody(folder: str, choices: Sequence[TrustOption]) -> TrustOption | None:
+        notices.append(untrusted_notice(cwd))
+        return None
+
+    return await trust.decide(cwd, default=settings.default_project_trust, hooks=hooks, ask=ask or ask_nobody)
 
 
 def with_resources(services: Services, paths: ResourcePaths) -> Services:

@@ -53,6 +53,8 @@ def start(arguments: Arguments) -> int:
     from piolet.app.trust import TrustError
     from piolet.cli.prompt_input import InputError
     from piolet.cli.session_choice import Refused
+    from piolet.harness.environments.base import Unreachable
+    from piolet.harness.environments.choice import InvalidChoice
     from piolet.harness.session.errors import SessionError, WriteFailed
 
     try:
@@ -68,7 +70,10 @@ def start(arguments: Arguments) -> int:
     except WriteFailed as error:
         complain(str(error) if arguments.export else f"{error}. With --no-session nothing is stored")
         return 1
-    except (StartError, NoSuchModel, InputError, SessionError, SettingsError, TrustError) as error:
+    except (
+        *(StartError, NoSuchModel, InputError, SessionError, SettingsError, TrustError),
+        *(InvalidChoice, Unreachable),
+    ) as error:
         complain(str(error))
         return 1
 
@@ -109,8 +114,6 @@ def _start(arguments: Arguments) -> int:
 
 
 def _check(arguments: Arguments, mode: Mode) -> None:
-    if arguments.env is not None:
-        raise StartError("--env is not in this version: tools act on this machine only")
     if mode != "interactive" and os.environ.get("PI_STARTUP_BENCHMARK"):
         raise StartError("PI_STARTUP_BENCHMARK only supports interactive mode")
 
@@ -150,6 +153,7 @@ def runtime_options(arguments: Arguments, mode: Mode, cwd: Path, home: Path) -> 
         prompt_templates=ResourceSelection(arguments.prompt_templates or (), not arguments.no_prompt_templates),
         themes=ResourceSelection(arguments.themes or (), not arguments.no_themes),
         context_files=not arguments.no_context_files,
+        environment=arguments.env,
         cache_retention="long" if environ.get("PI_CACHE_RETENTION") == "long" else None,
         flags=arguments.unknown_flags,
         trust=True if arguments.approve else False if arguments.no_approve else None,

@@ -1,19 +1,11 @@
-"""The far sides that the tests of environments share."""
+"""A far side that needs nothing but a shell."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import pytest
 
 from piolet.harness.environments.shell import ShellEnvironment
 from tests.support.far import FarPlaces
-
-
-@pytest.fixture(scope="session")
-def far() -> Iterator[FarPlaces]:
-    with FarPlaces() as places:
-        yield places
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from piolet.harness.prompt.records import ContextFile, PromptInputs, PromptTool,
 
 Part: TypeAlias = str | Callable[[], str | Awaitable[str]]
 ContextFiles: TypeAlias = Callable[[], Sequence[ContextFile] | Awaitable[Sequence[ContextFile]]]
+Skills: TypeAlias = Sequence[Skill] | Callable[[], Sequence[Skill] | Awaitable[Sequence[Skill]]]
 
 
 class PromptParts(Struct, frozen=True):
@@ -25,7 +26,7 @@ class PromptParts(Struct, frozen=True):
     base: Part | None = None
     append: Sequence[Part] = ()
     context_files: ContextFiles | None = None
-    skills: Sequence[Skill] | Callable[[], Sequence[Skill]] = ()
+    skills: Skills = ()
     guidelines: Sequence[str] = ()
     docs_path: str | None = None
     examples_path: str | None = None
@@ -36,13 +37,14 @@ class PromptParts(Struct, frozen=True):
         if self.context_files is not None:
             found = self.context_files()
             files = await found if inspect.isawaitable(found) else found
+        skills = self.skills() if callable(self.skills) else self.skills
         return PromptInputs(
             cwd=cwd,
             tools=[PromptTool(tool.name, tool.prompt_snippet, tool.prompt_guidelines) for tool in tools],
             custom_prompt=None if self.base is None else await _text(self.base),
             append=[*[await _text(part) for part in self.append], *appended],
             context_files=files,
-            skills=self.skills() if callable(self.skills) else self.skills,
+            skills=await skills if inspect.isawaitable(skills) else skills,
             guidelines=self.guidelines,
             docs_path=self.docs_path,
             examples_path=self.examples_path,

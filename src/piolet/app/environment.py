@@ -1,0 +1,71 @@
+"""Where the tools of a session act: chosen by command line or settings, opened, and noted in the session.
+
+What is of this machine stays here: agent folder, settings, extensions, skills, ``.pi``. None of that is ever read from
+another place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from piolet.app.options import RuntimeOptions
+from piolet.app.settings import Settings
+from piolet.harness.environments.base import Environment
+from piolet.harness.environments.local import LocalEnvironment
+from piolet.harness.prompt.parts import Skills
+from piolet.harness.prompt.records import Skill
+from piolet.harness.session.entries import CustomEntry
+from piolet.harness.session.session import Session
+
+#: The type of the ``custom`` entry that says where tools act from there on.
+NOTE: Final = "piolet.environment"
+
+
+def choice(options: RuntimeOptions, settings: Settings) -> str:
+    """Return the text that says where tools act: ``local`` unless something else was chosen."""
+    return options.environment or settings.environment or "local"
+
+
+async def open_chosen(options: RuntimeOptions, settings: Settings, cwd: Path) -> Environment:
+    """Return the chosen environment, ready for use. Raises `InvalidChoice`, `Unreachable`."""
+    text = choice(options, settings)
+    if text == "local":
+        return LocalEnvironment(str(cwd), path_folders=[str(options.agent_dir / "bin")])
+    from piolet.harness.environments.choice import open_environment
+
+    return await open_environment(text, str(cwd), hidden=[str(options.agent_dir)])
+
+
+def skills_there(environment: Environment, skills: Sequence[Skill]) -> Skills:
+    """Return the skills whose files tools can read where they act: to offer others would mislead the model."""
+    if isinstance(environment, LocalEnvironment) or not skills:
+        return skills
+
+    async def there() -> Sequence[Skill]:
+        found = await environment.snapshot([skill.path for skill in skills], contents=False)
+        return [skill for skill in skills if skill.path in found.stamps]
+
+    return there
+
+
+def note_environment(session: Session, text: str, environment: Environment, tell: Callable[[str], None]) -> None:
+    """Let the session say where its tools act from here on, unless it does; `tell` what has changed in an old one."""
+    before = _noted(session)
+    now: dict[str, Any] = {"environment": text}
+    if text != "local":
+        now["cwd"] = environment.cwd
+    if before == now:
+        return
+    if before["environment"] != text and session.leaf_id is not None:
+        tell(f"The tools of this session acted in another place so far ({before['environment']}); now in {text}")
+    session.append_custom(NOTE, now)
+
+
+def _noted(session: Session) -> dict[str, Any]:
+    for head in reversed(session.path_heads()):
+        entry = session.entry(head) if head.type == "custom" else None
+        if isinstance(entry, CustomEntry) and entry.custom_type == NOTE and isinstance(entry.data, dict):
+            return {"environment": "local", **entry.data}
+    return {"environment": "local"}
