@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import shutil
@@ -9,6 +10,8 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+
+from tests.support.servers import Server
 
 PROGRAMS = ("/usr/sbin/sshd", "ssh", "ssh-keygen")
 
@@ -18,7 +21,7 @@ class SshServer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Server | None = None
         self.port = _free_port()
         self.config = folder / "client"
         self.ssh = ("ssh", "-F", str(self.config))
@@ -59,11 +62,10 @@ class SshServer:
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)
         argv = ["/usr/sbin/sshd", "-D", "-e", "-f", str(self._folder / "server")]
-        with open(self._folder / "log", "ab") as log:
-            self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=log, start_new_session=True)
+        self._process = Server(argv, self._folder / "log")
         deadline = time.monotonic() + 60
         while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            if self._process.has_ended or time.monotonic() > deadline:
                 raise AssertionError(f"the ssh server does not run: {(self._folder / 'log').read_text()[-300:]}")
             time.sleep(0.02)
 
@@ -71,16 +73,15 @@ class SshServer:
         """End the server and every connection to it."""
         if self._process is not None:
             self.break_connections()
-            self._process.terminate()
-            self._process.wait()
+            self._process.stop()
 
     def break_connections(self) -> None:
         """Kill the server's side of each connection."""
         assert self._process is not None
         for pid in _descendants(self._process.pid):
-            name = Path(f"/proc/{pid}/comm")
-            if name.exists() and name.read_text().startswith("sshd"):
-                os.kill(pid, 9)
+            with contextlib.suppress(OSError):  # gone with the one before
+                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sshd: ") and not _listens(pid):
+                    os.kill(pid, 9)
 
     @property
     def connections(self) -> int:
@@ -106,6 +107,10 @@ def _descendants(pid: int) -> list[int]:
         for child in task.read_text().split():
             found += [int(child), *_descendants(int(child))]
     return found
+
+
+def _listens(pid: int) -> bool:
+    return b"[listener]" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def _free_port() -> int:

@@ -42,8 +42,14 @@ if TYPE_CHECKING:
     )
     from piolet.harness.drive import RunResult as RunResult
     from piolet.harness.environments.base import Environment as Environment
+    from piolet.harness.environments.base import Unreachable as Unreachable
+    from piolet.harness.environments.choice import open_environment as open_environment
+    from piolet.harness.environments.container import ContainerEnvironment as ContainerEnvironment
     from piolet.harness.environments.local import LocalEnvironment as LocalEnvironment
     from piolet.harness.environments.memory import MemoryEnvironment as MemoryEnvironment
+    from piolet.harness.environments.sandbox import SandboxEnvironment as SandboxEnvironment
+    from piolet.harness.environments.shell import ShellEnvironment as ShellEnvironment
+    from piolet.harness.environments.ssh import SshEnvironment as SshEnvironment
     from piolet.harness.errors import (
         Cancelled as Cancelled,
     )
@@ -172,6 +178,7 @@ __all__ = [
     "CompactionProposal",
     "CompactionResult",
     "CompactionSettings",
+    "ContainerEnvironment",
     "ContextEditDraft",
     "ContextFile",
     "ContextResult",
@@ -198,18 +205,23 @@ __all__ = [
     "PromptTemplate",
     "RetryPolicy",
     "RunResult",
+    "SandboxEnvironment",
     "Session",
     "SessionError",
     "SessionStats",
+    "ShellEnvironment",
     "Skill",
+    "SshEnvironment",
     "StartResult",
     "ToolCallResult",
     "ToolOptions",
     "ToolResultPatch",
     "TreeDecision",
     "UnknownTarget",
+    "Unreachable",
     "built_in_tools",
     "convert_to_llm",
+    "open_environment",
     "run_sync",
 ]
 
@@ -234,6 +246,7 @@ __getattr__ = lazy_exports(
         "CompactionProposal": "piolet.harness.compaction.hook_points",
         "CompactionResult": "piolet.harness.events",
         "CompactionSettings": "piolet.harness.compaction.settings",
+        "ContainerEnvironment": "piolet.harness.environments.container",
         "ContextEditDraft": "piolet.harness.drafts",
         "ContextFile": "piolet.harness.prompt.records",
         "ContextResult": "piolet.harness.hook_points",
@@ -264,10 +277,13 @@ __getattr__ = lazy_exports(
         "RunResult": "piolet.harness.drive",
         "SESSION_BEFORE_COMPACT": "piolet.harness.compaction.hook_points",
         "SESSION_BEFORE_TREE": "piolet.harness.compaction.hook_points",
+        "SandboxEnvironment": "piolet.harness.environments.sandbox",
         "Session": "piolet.harness.session.session",
         "SessionError": "piolet.harness.session.errors",
         "SessionStats": "piolet.harness.stats",
+        "ShellEnvironment": "piolet.harness.environments.shell",
         "Skill": "piolet.harness.prompt.records",
+        "SshEnvironment": "piolet.harness.environments.ssh",
         "StartResult": "piolet.harness.hook_points",
         "TOOL_CALL": "piolet.harness.hook_points",
         "TOOL_RESULT": "piolet.harness.hook_points",
@@ -277,8 +293,10 @@ __getattr__ = lazy_exports(
         "ToolResultPatch": "piolet.harness.hook_points",
         "TreeDecision": "piolet.harness.compaction.hook_points",
         "UnknownTarget": "piolet.harness.errors",
+        "Unreachable": "piolet.harness.environments.base",
         "built_in_tools": "piolet.harness.tools.registry",
         "convert_to_llm": "piolet.harness.messages",
+        "open_environment": "piolet.harness.environments.choice",
         "run_sync": "piolet.harness.sync",
     },
 )

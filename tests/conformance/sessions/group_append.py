@@ -6,7 +6,6 @@ import json
 import os
 import re
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from piolet.base.ids import now_ms
@@ -20,6 +19,7 @@ from piolet.harness.session.session import Session
 from piolet.llm.normalize import normalize_blocks, normalize_content, normalize_usage
 from tests.conformance.outcome import Skip
 from tests.conformance.sessions.group_tree import plain_tree
+from tests.conformance.sessions.keeping import keeping
 from tests.conformance.sessions.vectors import Matcher, expand, file_bytes
 
 
@@ -27,13 +27,11 @@ def script(vector: dict[str, Any]) -> None:
     given, expected = vector["input"], expand(vector["expected"])
     with tempfile.TemporaryDirectory() as folder:
         if "jsonl" in given or "jsonl_base64" in given:
-            path = Path(folder) / "s.jsonl"
-            path.write_bytes(file_bytes(given))
-            session = Session.open(str(path))
+            session = keeping().put(file_bytes(given), folder)
         elif given.get("inMemory"):
             session = Session.in_memory(given.get("cwd", "/home/dev/proj"))
         else:
-            session = Session.create(given.get("cwd", "/home/dev/proj"), folder)
+            session = keeping().create(given.get("cwd", "/home/dev/proj"), folder)
         steps: list[dict[str, Any]] = []
         ids: list[str | None] = []
         for op, *arguments in expand(given["steps"]):
@@ -48,17 +46,18 @@ def script(vector: dict[str, Any]) -> None:
         actual: dict[str, Any] = {
             "steps": steps,
             "sessionFile": session.path,
-            "header": to_plain(session.header),
+            "header": keeping().header(to_plain(session.header), folder),
             "entries": [loads(line) for line in session.lines(session.heads)],
             "leafId": session.leaf_id,
             "name": session.name,
             "roots": plain_tree(session.tree()),
         }
         if "fileMatchesMemory" in expected or "fileEndsWithNewline" in expected:
-            text = Path(session.path or "").read_bytes()
+            text = keeping().text(session) or b""
             lines = [loads(line) for line in text.split(b"\n") if line]
-            actual["fileMatchesMemory"] = lines == [actual["header"], *actual["entries"]]
+            actual["fileMatchesMemory"] = lines == [to_plain(session.header), *actual["entries"]]
             actual["fileEndsWithNewline"] = text.endswith(b"\n")
+        expected = {key: value for key, value in expected.items() if key not in keeping().without}
         Matcher(DIR=folder, PROCESS_CWD=os.getcwd()).match(
             {key: actual[key] for key in expected if key in actual}, expected
         )
@@ -128,9 +127,8 @@ def _is_reference(value: Any) -> bool:
 
 
 def _line_count(session: Session) -> int | None:
-    if session.path is None or not os.path.exists(session.path):
-        return None
-    return sum(1 for line in Path(session.path).read_bytes().split(b"\n") if line.strip())
+    text = keeping().text(session)
+    return None if text is None else sum(1 for line in text.split(b"\n") if line.strip())
 
 
 OPS = {"script": script, "written_line": written_line, "file_name": file_name}

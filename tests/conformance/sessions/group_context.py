@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from piolet.base.json import to_plain
 from piolet.harness.messages import BranchSummaryMessage, CompactionSummaryMessage
 from piolet.harness.session.context import SessionContext, build_context
-from piolet.harness.session.session import Session
 from piolet.llm.messages import text_of
+from tests.conformance.sessions.keeping import keeping
 from tests.conformance.sessions.vectors import Matcher, expand, file_bytes
 
 
 def context(vector: dict[str, Any]) -> None:
     given = vector["input"]
     leaf = given.get("leafId", ...)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "s.jsonl"
-        path.write_bytes(file_bytes(given))
-        with Session.open(str(path), read_only=True) as session:
-            built = [session.build_context(leaf), build_context(session.entries, leaf)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        keeping().put(file_bytes(given), folder, read_only=True) as session,
+    ):
+        built = [session.build_context(leaf), build_context(session.entries, leaf)]
     for result in built:
         model = result.model
         actual = {
@@ -37,16 +36,14 @@ def context_texts(vector: dict[str, Any]) -> None:
     given, expected = vector["input"], vector["expected"]
     before = file_bytes(given)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "s.jsonl"
-        path.write_bytes(before)
-        with Session.open(str(path)) as session:
+        with keeping().put(before, folder) as session:
             actual: dict[str, Any] = {"defaultLeaf": session.leaf_id, "leaves": {}}
             for leaf in given["leaves"]:
                 wanted = expected["leaves"].get(leaf, {})
                 shown = _texts(session.build_context(leaf))
                 actual["leaves"][leaf] = {key: shown[key] for key in wanted}
         if "fileUnchanged" in expected:
-            actual["fileUnchanged"] = path.read_bytes() == before
+            actual["fileUnchanged"] = keeping().text(session) == before
     Matcher().match(actual, expand(expected))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from piolet.harness.session.session import Session
 from piolet.harness.session.tree import TreeNode
+from tests.conformance.sessions.keeping import keeping
 from tests.conformance.sessions.vectors import Matcher, file_bytes
 
 
@@ -47,11 +47,8 @@ def branch(vector: dict[str, Any]) -> None:
 
 @contextmanager
 def _session(vector: dict[str, Any]) -> Iterator[Session]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "s.jsonl"
-        path.write_bytes(file_bytes(vector["input"]))
-        with Session.open(str(path)) as session:
-            yield session
+    with tempfile.TemporaryDirectory() as folder, keeping().put(file_bytes(vector["input"]), folder) as session:
+        yield session
 
 
 OPS = {"tree": tree, "labels": labels, "branch": branch}

@@ -54,7 +54,7 @@ async def test_a_sandbox_may_have_a_network_and_show_the_home(
 ) -> None:
     environment = parse_environment(text, str(tmp_path))
     assert isinstance(environment, SandboxEnvironment)
-    argv = environment._argv()
+    argv = environment._options()
     assert ("--unshare-net" not in argv) == network
     assert (environment._readable_home) == readable
     await environment.close()

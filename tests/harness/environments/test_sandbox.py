@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
 import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,8 @@ from typing import Any
 import pytest
 
 from piolet.harness.environments.base import Unreachable
-from piolet.harness.environments.sandbox import SandboxEnvironment
+from piolet.harness.environments.sandbox import SandboxEnvironment, git_folder
+from tests.support.run import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
@@ -203,3 +207,109 @@ async def test_closing_removes_what_it_made(sandbox: Callable[..., Any]) -> None
     await output(environment, "mkdir -p ~/a /tmp/b; chmod 0 ~/a")
     await environment.close()
     assert not own.exists()
+
+
+async def test_commands_share_one_sandbox(sandbox: Callable[..., Any]) -> None:
+    environment = await sandbox()
+    started = await output(environment, "python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & echo $!")
+    command = "exec 3<>/dev/tcp/127.0.0.1/8123 && printf 'HEAD / HTTP/1.0\\r\\n\\r\\n' >&3 && head -n 1 <&3"
+    for _ in range(50):
+        answer = await output(environment, f'bash -c "{command}" 2>&1')
+        if "200 OK" in answer:
+            break
+        await asyncio.sleep(0.1)
+    assert "200 OK" in answer
+    assert await output(environment, f"kill {int(started)} && echo ended") == "ended\n"
+
+
+async def test_everything_in_it_ends_with_it(sandbox: Callable[..., Any], tmp_path: Path) -> None:
+    environment = await sandbox()
+    await output(environment, "setsid sh -c 'while sleep 0.05; do echo x >>alive; done' >/dev/null 2>&1 &")
+    await environment.close()
+    alive = tmp_path / "project" / "alive"
+    size = alive.stat().st_size if alive.exists() else 0
+    await asyncio.sleep(0.3)
+    assert (alive.stat().st_size if alive.exists() else 0) == size
+
+
+def test_nothing_in_it_outlives_a_killed_process(tmp_path: Path, home: Path) -> None:
+    project = tmp_path / "killed"
+    project.mkdir()
+    code = f"""
+import asyncio, time
+from piolet.harness.environments.sandbox import SandboxEnvironment, git_folder
+from tests.support.run import ROOT
+async def main():
+    environment = SandboxEnvironment({str(project)!r}, home={str(home)!r})
+    await environment.connect()
+    await environment.run(["sh", "-c", "setsid sh -c 'while sleep 0.05; do echo x >>alive; done' >/dev/null 2>&1 &"])
+    print("running", flush=True)
+    time.sleep(30)
+asyncio.run(main())
+"""
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    with subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        if process.stdout.readline() != b"running\n":
+            pytest.skip("no sandbox can be made here")
+        process.kill()
+    alive = project / "alive"
+    deadline = time.monotonic() + 10
+    while True:
+        size = alive.stat().st_size if alive.exists() else 0
+        time.sleep(0.3)
+        if (alive.stat().st_size if alive.exists() else 0) == size:
+            break
+        assert time.monotonic() < deadline
+
+
+async def test_a_starter_that_was_killed_inside_is_replaced(sandbox: Callable[..., Any]) -> None:
+    environment = await sandbox()
+    with pytest.raises(Unreachable, match="lost while the command ran"):
+        await output(environment, "kill -9 2; kill -9 -1")
+    assert await environment.stat(environment.cwd) is not None
+    assert await output(environment, "echo again") == "again\n"
+
+
+async def test_a_linked_worktree_may_write_its_repository(tmp_path: Path, home: Path) -> None:
+    main, linked = home / "main", home / "linked"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", main], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], cwd=main, check=True)
+    subprocess.run(["git", "worktree", "add", "-q", linked], cwd=main, check=True)
+    environment = SandboxEnvironment(str(linked), home=str(home))
+    await environment.connect()
+    assert (await environment.run([*git, "commit", "-q", "--allow-empty", "-m", "y"])).code == 0
+    assert await environment.stat(f"{main}/.git/HEAD") is not None
+    with pytest.raises(OSError, match=r"Permission denied|Read-only"):
+        await environment.write_bytes(f"{main}/.git/config", b"x")
+    await environment.close()
+
+
+def test_a_git_file_opens_no_folder_that_does_not_know_it(tmp_path: Path) -> None:
+    target = tmp_path / "secrets"
+    (target / "objects").mkdir(parents=True)
+    (target / "commondir").write_text(".\n")
+    (target / "gitdir").write_text("/elsewhere/.git\n")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".git").write_text(f"gitdir: {target}\n")
+    assert git_folder(str(project)) is None
+    (target / "gitdir").write_text(f"{project}/.git\n")
+    assert git_folder(str(project)) == str(target)
+
+
+def test_a_folder_that_holds_the_home_is_refused(home: Path) -> None:
+    for folder in (home, home.parent, Path("/")):
+        with pytest.raises(ValueError, match="holds your home"):
+            SandboxEnvironment(str(folder), home=str(home))
+
+
+async def test_a_repository_around_the_home_is_not_opened(home: Path) -> None:
+    subprocess.run(["git", "init", "-q", home], check=True)
+    project = home / "project"
+    project.mkdir()
+    environment = SandboxEnvironment(str(project), home=str(home))
+    await environment.connect()
+    assert await environment.stat(f"{home}/secret") is None
+    await environment.close()

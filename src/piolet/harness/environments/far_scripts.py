@@ -92,7 +92,10 @@ done
 true
 """
 
-#: Folder, home, folder for temporary files, shell, ripgrep, and how ``stat`` is called; each with a NUL.
+_NEEDED: Final = "cat cp grep head ls mkdir mv readlink rm stat tail tr wc"
+
+#: Folder, home, folder for temporary files, shell, ripgrep, how ``stat`` is called, and what is missing of the programs
+#: that the other scripts need; each with a NUL.
 LOOK: Final = r"""
 CDPATH=
 case $1 in
@@ -105,8 +108,12 @@ for b in /bin/bash "$(command -v bash)" "$(command -v sh)"; do
   [ -x "$b" ] && break
 done
 stat -c %f / >/dev/null 2>&1 && f=gnu || f=bsd
-printf '%s\0' "$(pwd)" "${HOME:-/}" "${TMPDIR:-/tmp}" "$b" "$(command -v rg)" $f
-"""
+n=
+for p in NEEDED; do
+  command -v $p >/dev/null || n="$n $p"
+done
+printf '%s\0' "$(pwd)" "${HOME:-/}" "${TMPDIR:-/tmp}" "$b" "$(command -v rg)" $f "$n"
+""".replace("NEEDED", _NEEDED)
 
 _REFUSE: Final = r"""
 refuse() { # what cannot be read or written as a file

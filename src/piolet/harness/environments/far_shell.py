@@ -1,4 +1,4 @@
-"""A shell on the far side of a `ShellEnvironment`: a local process with pipes, which takes one script after another."""
+"""A shell on the far side of a `ShellEnvironment`, which takes one script after another over three pipes."""
 
 from __future__ import annotations
 
@@ -15,37 +15,24 @@ _CHUNK: Final = 65_536
 
 
 class FarShell:
-    """One such process. Between calls it costs no task, no thread and no watcher of the event loop."""
+    """One such shell. Between calls it costs no task, no thread and no watcher of the event loop.
 
-    def __init__(self, argv: Sequence[str], variables: Mapping[str, str]) -> None:
-        import subprocess
+    `end` is called once, after the pipes are closed: it sees to it that the shell is gone, and returns an exit code if
+    there is one.
+    """
 
-        self._process = subprocess.Popen(
-            list(argv),
-            cwd="/",
-            env=dict(variables),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-        )
-        live_groups.add(self._process.pid)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._stdin: IO[bytes] | None = self._process.stdin
-        self._streams: dict[StreamName, IO[bytes]] = {"stdout": self._process.stdout, "stderr": self._process.stderr}
+    def __init__(self, stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes], end: Callable[[], int | None]) -> None:
+        self._stdin: IO[bytes] | None = stdin
+        self._streams: dict[StreamName, IO[bytes]] = {"stdout": stdout, "stderr": stderr}
+        self._end: Callable[[], int | None] | None = end
+        self._code: int | None = None
         self._to_send = memoryview(b"")
         self._is_last = False
+        self._heard = False
+        self._ready: set[StreamName] = set()
         self._woken: asyncio.Event | None = None
-        for stream in (self._stdin, *self._streams.values()):
+        for stream in (stdin, stdout, stderr):
             os.set_blocking(stream.fileno(), False)
-
-    @property
-    def pid(self) -> int:
-        """The local process."""
-        return self._process.pid
 
     @property
     def ended(self) -> bool:
@@ -53,9 +40,9 @@ class FarShell:
         return not self._streams
 
     def exit_code(self) -> int | None:
-        """Return how the local process ended; it is killed if it still runs."""
+        """Return how it ended; it is killed if it still runs."""
         self.kill()
-        return self._process.returncode
+        return self._code
 
     def send(self, data: bytes, *, is_last: bool) -> None:
         """Let `output` write `data` as the far side takes it; with `is_last` that is the end of its input."""
@@ -63,22 +50,23 @@ class FarShell:
 
     async def output(self, until: float | None = None) -> tuple[StreamName, bytes] | None:
         """Return the next piece of output; None at the end, at the time `until` of the event loop, or when woken."""
-        is_woken = False
-        while True:
-            self._write()
-            for name, stream in tuple(self._streams.items()):
-                try:
-                    data = os.read(stream.fileno(), _CHUNK)
-                except BlockingIOError:
-                    continue
-                if data:
-                    return name, data
-                stream.close()
-                del self._streams[name]
-            if self.ended or is_woken:
-                return None
+        self._write()
+        if not self._ready and not self.ended:
             await self._wait(until)
-            is_woken = True
+            self._write()
+        while self._ready:
+            name = max(self._ready)
+            self._ready.discard(name)
+            try:
+                data = os.read(self._streams[name].fileno(), _CHUNK)
+            except BlockingIOError:
+                continue
+            self._heard = True
+            self._write()
+            if data:
+                return name, data
+            self._streams.pop(name).close()
+        return None
 
     def wake(self) -> None:
         """Let an `output` that waits return."""
@@ -86,17 +74,16 @@ class FarShell:
             self._woken.set()
 
     def kill(self) -> None:
-        """Kill the local process with all its children, and release everything."""
+        """Make an end of it, and release everything."""
         self._close_input()
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
+        self._ready.clear()
         self.wake()
-        if self._process.returncode is None:
-            if self._process.poll() is None:
-                kill_group(self._process.pid)
-            reap_killed(self._process)
-        live_groups.discard(self._process.pid)
+        if self._end is not None:
+            end, self._end = self._end, None
+            self._code = end()
 
     def _write(self) -> None:
         if self._stdin is None:
@@ -107,8 +94,8 @@ class FarShell:
         except BlockingIOError:
             return
         except OSError:  # it is gone; its output tells why
-            self._is_last = True
-        if self._is_last:
+            self._to_send = memoryview(b"")
+        if self._is_last and self._heard:  # not before: a named pipe must have been opened on the other side
             self._close_input()
 
     def _close_input(self) -> None:
@@ -120,22 +107,56 @@ class FarShell:
     async def _wait(self, until: float | None) -> None:
         loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
-        readable = [stream.fileno() for stream in self._streams.values()]
+        readable = {name: stream.fileno() for name, stream in self._streams.items()}
         writable = self._stdin.fileno() if self._stdin is not None and self._to_send else None
         timer = loop.call_at(until, self.wake) if until is not None else None
-        for descriptor in readable:
-            loop.add_reader(descriptor, self.wake)
+        for name, descriptor in readable.items():
+            loop.add_reader(descriptor, self._can_read, name)
         if writable is not None:
             loop.add_writer(writable, self.wake)
         try:
             await self._woken.wait()
         finally:
-            for descriptor in readable:
+            for descriptor in readable.values():
                 loop.remove_reader(descriptor)
             if writable is not None:
                 loop.remove_writer(writable)
             if timer is not None:
                 timer.cancel()
+
+    def _can_read(self, name: StreamName) -> None:
+        if name in self._streams:
+            self._ready.add(name)
+        self.wake()
+
+
+def start_shell(argv: Sequence[str], variables: Mapping[str, str]) -> FarShell:
+    """Return the shell that a local command leads to; it is killed with all its children. Raises FileNotFoundError."""
+    import subprocess
+
+    process = subprocess.Popen(
+        list(argv),
+        cwd="/",
+        env=dict(variables),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        start_new_session=True,
+    )
+    live_groups.add(process.pid)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+
+    def end() -> int | None:
+        if process.poll() is None:
+            kill_group(process.pid)
+        reap_killed(process)
+        live_groups.discard(process.pid)
+        return process.returncode
+
+    return FarShell(process.stdin, process.stdout, process.stderr, end)
 
 
 class FarShells:

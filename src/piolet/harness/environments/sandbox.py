@@ -1,8 +1,11 @@
 """This machine behind bubblewrap as an environment: the project can be written, the rest is read-only or hidden.
 
 File operations go through the sandbox too, so that a link cannot lead a tool out of it. What is hidden: the homes of
-all users, ``/run`` with its sockets, what is in ``/tmp``, and variables whose names sound like secrets. Instead there
-are an empty home and an empty ``/tmp``, which last as long as the environment.
+all users, ``/run`` with its sockets, other processes, what is in ``/tmp``, and variables whose names sound like
+secrets. Instead there are an empty home and an empty ``/tmp``, which last as long as the environment.
+
+There is one sandbox for all commands, so that one can talk to, or end, what another left in the background. A shell in
+it starts further shells, whose pipes are named ones in a folder that both sides see.
 """
 
 from __future__ import annotations
@@ -12,28 +15,35 @@ import contextlib
 import os
 import re
 import shutil
-import signal as signals
 import tempfile
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from piolet.harness.environments.far_calls import SignalName
+from piolet.harness.environments.base import Unreachable
+from piolet.harness.environments.far_scripts import LAUNCHER
 from piolet.harness.environments.far_shell import FarShell
-from piolet.harness.environments.processes import kill_group
+from piolet.harness.environments.processes import kill_group, live_groups, reap_killed
 from piolet.harness.environments.shell import ShellEnvironment, last_lines
+
+if TYPE_CHECKING:
+    import subprocess
 
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPH|CREDENTIAL|COOKIE|_AUTH(?!OR)|_PAT$|_SOCK$|^DBUS_", re.I)
 _UNSHARED: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
-#: What git runs outside of the sandbox when it next works on the project: it must not change.
-_RUN_BY_GIT: Final = (".git/hooks", ".git/config")
+#: Where the sandbox has the named pipes of its shells, and the program that starts a shell for each number it reads. If
+#: this process is gone, it leaves nothing behind.
+_PIPES: Final = "/dev/piolet"
+_STARTER: Final = f'while read -r n; do sh -c "$0" <{_PIPES}/$n.0 >{_PIPES}/$n.1 2>{_PIPES}/$n.2 & done; kill -9 -1'
 
 
 class SandboxEnvironment(ShellEnvironment):
     """The folder `cwd` and, if it belongs to a git repository, all of that can be written.
 
     `network`: whether there is one. `readable_home`: the user's own home is read-only instead of hidden. `hidden`:
-    folders that are hidden in any case. Needs Linux and the program ``bwrap``.
+    folders that are hidden in any case. Needs Linux and the program ``bwrap``. Raises ValueError if the project would
+    be the whole home, or more.
     """
 
     kind = "sandbox"
@@ -48,24 +58,32 @@ class SandboxEnvironment(ShellEnvironment):
         home: str | None = None,
     ) -> None:
         super().__init__(("bwrap",), cwd=os.path.realpath(cwd))
-        self._project = repository_root(self.cwd) or self.cwd
+        self._home = os.path.realpath(home or os.path.expanduser("~"))
+        if _is_around(self.cwd, self._home):
+            raise ValueError(f"A sandbox is for a project, and {self.cwd} holds your home: start in a folder below it")
+        root = repository_root(self.cwd)
+        self._project = self.cwd if root is None or _is_around(root, self._home) else root
+        self._git = git_folder(self._project)
         self._network = network
         self._readable_home = readable_home
         self._hidden = tuple(map(os.path.realpath, hidden))
-        self._home = os.path.realpath(home or os.path.expanduser("~"))
-        self._own = tempfile.mkdtemp(prefix="piolet-sandbox-")
         self._settings = os.path.join(self.cwd, ".pi")
         self._had_settings = os.path.isdir(self._settings)
-        for name in ("home", "tmp", "none"):
+        self._own = tempfile.mkdtemp(prefix="piolet-sandbox-")
+        for name in ("home", "tmp", "none", "pipes"):
             os.mkdir(os.path.join(self._own, name), 0o700)
+        self._starter: subprocess.Popen[bytes] | None = None
+        self._started_in: object = None
+        self._numbers = count()
 
     @property
     def name(self) -> str:
         return "sandbox"
 
     async def close(self) -> None:
-        """Remove the sandbox's own home and ``/tmp``."""
+        """End everything in the sandbox, and remove its own home and ``/tmp``."""
         await super().close()
+        self._end()
         await asyncio.to_thread(self._remove)
 
     def _remove(self) -> None:
@@ -74,7 +92,76 @@ class SandboxEnvironment(ShellEnvironment):
             with contextlib.suppress(OSError):
                 os.rmdir(self._settings)
 
-    def _argv(self) -> list[str]:
+    # ------------------------------------------------------------------------------------------------------ shells
+
+    def _start(self) -> FarShell:
+        starter = self._running_starter()
+        number = next(self._numbers)
+        paths = [os.path.join(self._own, "pipes", f"{number}.{stream}") for stream in range(3)]
+        for path in paths:
+            os.mkfifo(path, 0o600)
+        # Open for both directions, the first does not wait for the other side; nor do the others, which only read.
+        modes = (os.O_RDWR, os.O_RDONLY | os.O_NONBLOCK, os.O_RDONLY | os.O_NONBLOCK)
+        opened = [os.open(path, mode | os.O_CLOEXEC) for path, mode in zip(paths, modes, strict=True)]
+
+        def end() -> None:
+            for path in paths:
+                os.unlink(path)
+
+        assert starter.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it ended just now: the next shell is in another sandbox
+            starter.stdin.write(f"{number}\n".encode())
+        stdin, stdout, stderr = (
+            open(descriptor, mode, buffering=0)  # noqa: SIM115
+            for descriptor, mode in zip(opened, ("wb", "rb", "rb"), strict=True)
+        )
+        return FarShell(stdin, stdout, stderr, end)
+
+    def _running_starter(self) -> subprocess.Popen[bytes]:
+        """Return the first process of the sandbox, which is made anew if it is gone, or over a folder that is gone."""
+        import subprocess
+
+        now = self._surroundings()
+        if self._starter is not None and (self._starter.poll() is not None or now != self._started_in):
+            self._end()
+        if self._starter is None:
+            with tempfile.TemporaryFile() as errors:
+                try:
+                    starter = subprocess.Popen(
+                        ["bwrap", *self._options(), "sh", "-c", f"echo; {_STARTER}", LAUNCHER],
+                        cwd="/",
+                        env=self._variables(),
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        stderr=errors,
+                        bufsize=0,
+                        start_new_session=True,
+                    )
+                except FileNotFoundError:
+                    raise Unreachable("bwrap (bubblewrap) is not installed, and a sandbox needs it") from None
+                assert starter.stdout is not None
+                begun = starter.stdout.read(1)
+                starter.stdout.close()
+                if not begun:
+                    starter.communicate()
+                    errors.seek(0)
+                    reason = last_lines(errors.read().decode(errors="replace"))
+                    raise Unreachable(f"The sandbox cannot be made: {reason}")
+            live_groups.add(starter.pid)
+            self._starter, self._started_in = starter, now
+        return self._starter
+
+    def _end(self) -> None:
+        """Kill the first process of the sandbox: it takes all others with it."""
+        if self._starter is not None:
+            kill_group(self._starter.pid)
+            live_groups.discard(self._starter.pid)
+            reap_killed(self._starter)
+            if self._starter.stdin is not None:
+                self._starter.stdin.close()
+            self._starter = None
+
+    def _options(self) -> list[str]:
         options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *_UNSHARED, "--cap-drop", "ALL"]
         if not self._network:
             options.append("--unshare-net")
@@ -84,23 +171,23 @@ class SandboxEnvironment(ShellEnvironment):
         resolver = os.path.realpath("/etc/resolv.conf")
         if self._network and resolver.startswith("/run/"):
             options += ["--ro-bind", resolver, resolver]
-        options += ["--bind", f"{self._own}/tmp", "/tmp"]
-        if self._readable_home:
-            options += ["--ro-bind", self._home, self._home]
-        elif self._home != "/" and os.path.isdir(self._home):
-            options += ["--bind", f"{self._own}/home", self._home]
+        options += ["--bind", f"{self._own}/tmp", "/tmp", "--bind", f"{self._own}/pipes", _PIPES]
+        if self._home != "/" and os.path.isdir(self._home):
+            shown_home = ("--ro-bind", self._home) if self._readable_home else ("--bind", f"{self._own}/home")
+            options += [*shown_home, self._home]
         hidden = [folder for folder in self._hidden if os.path.isdir(folder)]
-        options += [word for folder in hidden if self._is_around(folder) for word in ("--tmpfs", folder)]
+        options += [word for folder in hidden if _is_around(folder, self._project) for word in ("--tmpfs", folder)]
         options += ["--bind-try", self._project, self._project]
-        options += [word for folder in hidden if not self._is_around(folder) for word in ("--tmpfs", folder)]
-        for name in _RUN_BY_GIT:
-            path = os.path.join(self._project, name)
-            options += ["--ro-bind-try", path, path]
+        if self._git is not None:
+            options += ["--bind-try", self._git, self._git]
+            for name in ("hooks", "config"):  # git runs what they say, outside of the sandbox
+                options += ["--ro-bind-try", os.path.join(self._git, name), os.path.join(self._git, name)]
+        options += [word for folder in hidden if not _is_around(folder, self._project) for word in ("--tmpfs", folder)]
         if os.path.isdir(os.path.dirname(self._settings)):
             # Extensions of the project run outside of the sandbox: none may be put there from inside.
             shown = self._settings if os.path.isdir(self._settings) else f"{self._own}/none"
             options += ["--ro-bind", shown, self._settings]
-        return ["bwrap", *options, "--chdir", "/", *super()._argv()[1:]]
+        return [*options, "--chdir", "/"]
 
     def _variables(self) -> Mapping[str, str]:
         kept = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
@@ -109,28 +196,14 @@ class SandboxEnvironment(ShellEnvironment):
     def _surroundings(self) -> object:
         """Return which folder is mounted: a new one in its place would not be seen."""
         try:
-            found = os.stat(self.cwd)
+            found = os.stat(self._project)
         except OSError:
             return None
         return found.st_dev, found.st_ino
 
-    async def _signal(self, shell: FarShell, name: SignalName, group: int) -> None:
-        """Send it from outside: another command would be in another sandbox, which sees nothing of this one."""
-        if name == "KILL":  # the first process of a sandbox takes all others with it
-            kill_group(shell.pid)
-            return
-        process = await asyncio.to_thread(_process_of, shell.pid, group)
-        if process is not None:
-            with contextlib.suppress(OSError):
-                os.killpg(process, signals.SIGTERM)
 
-    def _explain(self, code: int | None, text: str) -> str:
-        if text.startswith("bwrap: "):
-            return f"The sandbox cannot be made: {last_lines(text)}"
-        return super()._explain(code, text)
-
-    def _is_around(self, folder: str) -> bool:
-        return os.path.commonpath([folder, self._project]) == folder
+def _is_around(folder: str, inner: str) -> bool:
+    return os.path.commonpath([folder, inner]) == folder
 
 
 def repository_root(folder: str) -> str | None:
@@ -143,17 +216,20 @@ def repository_root(folder: str) -> str | None:
     return folder
 
 
-def _process_of(ancestor: int, inner: int) -> int | None:
-    """Return the process below `ancestor` whose id in its sandbox is `inner`."""
-    waiting = [ancestor]
-    while waiting:
-        process = waiting.pop()
-        try:
-            status = Path(f"/proc/{process}/status").read_text()
-            children = [path.read_text().split() for path in Path(f"/proc/{process}/task").glob("*/children")]
-        except OSError:  # gone meanwhile
-            continue
-        if re.search(rf"^NSpid:.*\s{inner}$", status, re.MULTILINE):
-            return process
-        waiting += [int(child) for some in children for child in some]
+def git_folder(project: str) -> str | None:
+    """Return the folder where git keeps the repository of a project.
+
+    For a linked worktree that is the main repository's. Only if that knows the worktree: the link is a file of the
+    project, which must not open any other folder.
+    """
+    path = os.path.join(project, ".git")
+    if os.path.isdir(path) and not os.path.islink(path):
+        return path
+    with contextlib.suppress(OSError, ValueError):
+        link = Path(path).read_text()
+        admin = os.path.realpath(os.path.join(project, link.removeprefix("gitdir:").strip()))
+        back = Path(admin, "gitdir").read_text().strip()
+        common = os.path.realpath(os.path.join(admin, Path(admin, "commondir").read_text().strip()))
+        if os.path.realpath(back) == os.path.realpath(path) and os.path.isdir(os.path.join(common, "objects")):
+            return common
     return None

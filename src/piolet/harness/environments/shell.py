@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import functools
 import os
 import posixpath
 import stat as stat_bits
@@ -33,7 +32,7 @@ from piolet.harness.environments.base import (
     Unreachable,
 )
 from piolet.harness.environments.far_calls import FarCall, SignalName, file_error, follow_program, new_mark
-from piolet.harness.environments.far_shell import FarShell, FarShells, StreamName
+from piolet.harness.environments.far_shell import FarShell, FarShells, StreamName, start_shell
 from piolet.harness.environments.local import CHILD_VARIABLES
 
 _KINDS: Final[dict[str, FileKind]] = {
@@ -52,7 +51,7 @@ _SIGNAL_SECONDS: Final = 2.0
 
 
 class FarSide(Struct, frozen=True):
-    """What the first look at the far side tells. `stat`: "gnu" or "bsd"; `ripgrep`: empty if there is none."""
+    """What the first look at the far side tells. `stat`: "gnu" or "bsd". `ripgrep`, `missing`: empty for none."""
 
     cwd: str
     home: str
@@ -60,6 +59,7 @@ class FarSide(Struct, frozen=True):
     shell: str
     ripgrep: str
     stat: str
+    missing: str
 
 
 class ShellEnvironment:
@@ -87,8 +87,10 @@ class ShellEnvironment:
                 raise
             except OSError:
                 raise Unreachable(f"{self.name} has no folder {self.cwd} that could be worked in") from None
-            self._far = FarSide(*(_text(field) for field in answer.split(b"\0")[:-1]))
-            self.cwd = self._far.cwd
+            far = FarSide(*(_text(field) for field in answer.split(b"\0")[:-1]))
+            if far.missing:
+                raise Unreachable(f"{self.name} lacks programs that tools need:{far.missing}")
+            self._far, self.cwd = far, far.cwd
 
     @property
     def name(self) -> str:
@@ -208,15 +210,14 @@ class ShellEnvironment:
             shell.send(far_scripts.line_of(call.mark, script, is_last=True) + (stdin or b""), is_last=True)
             withdraw = signal.on_abort(shell.wake) if signal is not None else None
             try:
-                send = functools.partial(self._signal, shell)
-                status = await follow_program(call, shell, send, timeout, signal, grace)
+                status = await follow_program(call, shell, self._signal, timeout, signal, grace)
                 if status is None and call.begun is not None:
                     raise Unreachable(f"The connection to {self.name} was lost while the command ran")
                 if status is None and (is_fresh or attempt == _ATTEMPTS[-1]):
                     raise Unreachable(self._explain(shell.exit_code(), call.noise))
             except asyncio.CancelledError:
                 if call.group is not None and call.code is None:
-                    await asyncio.shield(self._signal(shell, "KILL", call.group))
+                    await asyncio.shield(self._signal("KILL", call.group))
                 raise
             finally:
                 if withdraw is not None:
@@ -261,11 +262,11 @@ class ShellEnvironment:
         """Say why there was no shell; `text` is what the local command printed before it ended with `code`."""
         return f"There is no POSIX shell (sh) to be had by {self.name}: {last_lines(text) or f'exit code {code}'}"
 
-    async def _signal(self, shell: FarShell, name: SignalName, group: int) -> None:
-        """Send a signal to a process group that `shell` started; it is killed afterwards, with what runs here."""
+    async def _signal(self, name: SignalName, group: int) -> None:
+        """Send a signal to a process group on the far side."""
         try:
             async with asyncio.timeout(_SIGNAL_SECONDS):
-                await self.ask(far_scripts.SIGNAL, [name, str(group)])
+                await self._ask(far_scripts.SIGNAL, [name, str(group)])
         except OSError:  # TimeoutError is one: it is gone, or out of reach
             pass
 
@@ -278,41 +279,46 @@ class ShellEnvironment:
 
         `may_repeat`: whether it may be run again when the connection breaks in the middle. Raises `Unreachable`.
         """
-        script = far_scripts.file_script(body, arguments)
         async with self._turns:
-            for attempt in _ATTEMPTS:
-                outputs: dict[StreamName, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+            return await self._ask(body, arguments, stdin, may_repeat=may_repeat)
 
-                async def take(data: bytes, stream: StreamName, outputs: Any = outputs) -> None:
-                    outputs[stream] += data
+    async def _ask(
+        self, body: str, arguments: Sequence[str], stdin: bytes | None = None, *, may_repeat: bool = True
+    ) -> bytes:
+        script = far_scripts.file_script(body, arguments)
+        is_last = stdin is not None
+        for attempt in _ATTEMPTS:
+            outputs: dict[StreamName, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
 
-                shell, is_fresh = self._shells.take()
-                call = FarCall(shell, new_mark(), take)
-                is_last = stdin is not None
-                shell.send(far_scripts.line_of(call.mark, script, is_last=is_last) + (stdin or b""), is_last=is_last)
-                code = None
-                try:
-                    while not (call.is_over or shell.ended):
-                        await call.step()
-                finally:
-                    if call.is_over and not is_last:
-                        self._shells.give_back(shell)
-                    else:
-                        code = shell.exit_code()
-                        self._shells.end(shell)
-                if call.code == 0:
-                    return bytes(outputs["stdout"])
-                if call.code is not None:
-                    raise file_error(outputs["stderr"], arguments[0])
-                if attempt == _ATTEMPTS[-1] or (is_fresh if call.begun is None else not may_repeat):
-                    raise Unreachable(self._explain(code, call.noise))
-                self._shells.end_waiting()
+            async def take(data: bytes, stream: StreamName, outputs: Any = outputs) -> None:
+                outputs[stream] += data
+
+            shell, is_fresh = self._shells.take()
+            call = FarCall(shell, new_mark(), take)
+            shell.send(far_scripts.line_of(call.mark, script, is_last=is_last) + (stdin or b""), is_last=is_last)
+            code = None
+            try:
+                while not (call.is_over or shell.ended):
+                    await call.step()
+            finally:
+                if call.is_over and not is_last:
+                    self._shells.give_back(shell)
+                else:
+                    code = shell.exit_code()
+                    self._shells.end(shell)
+            if call.code == 0:
+                return bytes(outputs["stdout"])
+            if call.code is not None:
+                raise file_error(outputs["stderr"], arguments[0])
+            if attempt == _ATTEMPTS[-1] or (is_fresh if call.begun is None else not may_repeat):
+                raise Unreachable(self._explain(code, call.noise))
+            self._shells.end_waiting()
         raise AssertionError("the last attempt returns or raises")
 
     def _start(self) -> FarShell:
         argv = self._argv()
         try:
-            return FarShell(argv, self._variables())
+            return start_shell(argv, self._variables())
         except FileNotFoundError:
             raise Unreachable(f"{argv[0]} is not installed here, and {self.name} needs it") from None
 

@@ -17,11 +17,12 @@ from piolet.base.json import encode, loads
 from piolet.harness.session.entries import VERSION, Entry, Header, LabelEntry, MessageEntry
 from piolet.harness.session.errors import InvalidEntry, MissingCwd, NotASession, NotSaved, SessionError, WriteFailed
 from piolet.harness.session.index import Head
-from piolet.harness.session.jsonl import create_file, parsed_lines
+from piolet.harness.session.jsonl import JsonlStorage, create_file
 from piolet.harness.session.migration import migrated_text
 from piolet.harness.session.naming import dashed, file_name
 from piolet.harness.session.reading import read_header
 from piolet.harness.session.session import Session, is_answer, new_header
+from piolet.harness.session.storage import Storage, parsed_lines
 from piolet.llm.messages import AssistantMessage, UserMessage, text_of
 
 
@@ -34,7 +35,7 @@ def branched_session(session: Session, leaf: str, id: str | None = None) -> Sess
     session.head(leaf)
     path = session.path_heads(leaf)
     header = _copy_header(session, id)
-    copy = Session.draft(header, _place(session, header), _branch_lines(session, path), cwd=session.cwd)
+    copy = session.beside(header, _branch_lines(session, path))
     if any(head.role == "assistant" and _is_answer(session.entry(head)) for head in path):
         copy.begin()
     return copy
@@ -51,8 +52,7 @@ def fork(session: Session, entry_id: str) -> tuple[Session, str]:
         raise InvalidEntry("Invalid entry ID for forking: only user messages can be forked from")
     text = text_of(entry.message.content)
     if head.parent_id is None or not session.path_heads(head.parent_id):
-        header = _copy_header(session, None)
-        return Session.draft(header, _place(session, header), cwd=session.cwd), text
+        return session.beside(_copy_header(session, None)), text
     _check_saved(session)
     return branched_session(session, head.parent_id), text
 
@@ -85,7 +85,9 @@ def fork_from(source: str, target_cwd: str, folder: str, id: str | None = None, 
     source = os.path.abspath(source)
     header = new_header(target_cwd, id, source)
     try:
-        lines = _object_lines(source, migrate)
+        original, lines = object_lines(JsonlStorage(source, read_only=True))
+        if migrate and original.version < VERSION:
+            lines = [line for line in migrated_text(source).split(b"\n")[1:] if line]
     except OSError as error:
         raise SessionError(f"The session {source} cannot be read: {error.strerror}") from error
     path = os.path.join(folder, file_name(header.timestamp or "", header.id))
@@ -149,17 +151,12 @@ def import_jsonl(source: str, folder: str, *, cwd_override: str | None = None) -
 
 
 def _copy_header(session: Session, id: str | None) -> Header:
-    return new_header(session.header.cwd or session.cwd, id, session.path)
-
-
-def _place(session: Session, header: Header) -> str | None:
-    if session.path is None:
-        return None
-    return os.path.join(os.path.dirname(session.path), file_name(header.timestamp or "", header.id))
+    origin = session.path or (session.id if session.lasting else None)
+    return new_header(session.header.cwd or session.cwd, id, origin)
 
 
 def _check_saved(session: Session) -> None:
-    if session.path is not None and not session.saved:
+    if session.lasting and not session.saved:
         raise NotSaved("This session has not been saved yet. Wait for the first answer, then fork or clone it")
 
 
@@ -226,17 +223,17 @@ def _changed(line: bytes, changes: dict[str, str | None]) -> bytes:
     return encode({**loads(line), **changes}) if changes else line
 
 
-def _object_lines(source: str, migrate: bool) -> list[bytes]:
-    """Return the lines of a session file that hold JSON objects, without its headers."""
-    found: list[tuple[bytes, dict[str, object]]] = []
-    for line, value in parsed_lines(source):
-        if not found and read_header(value) is None:
-            break
-        if isinstance(value, dict):
-            found.append((line, value))
-    header = read_header(found[0][1]) if found else None
+def object_lines(storage: Storage) -> tuple[Header, list[bytes]]:
+    """Return the header of a session, and the lines that hold other JSON objects. Raises `NotASession`, OSError."""
+    header: Header | None = None
+    lines = []
+    for line, value in parsed_lines(storage):
+        if header is None:
+            header = read_header(value)
+            if header is None:
+                break
+        elif isinstance(value, dict) and value.get("type") != "session":
+            lines.append(line)
     if header is None:
-        raise NotASession(f"{source} is not a session file: it does not begin with a session header")
-    if migrate and header.version < VERSION:
-        return [line for line in migrated_text(source).split(b"\n")[1:] if line]
-    return [line for line, value in found if value.get("type") != "session"]
+        raise NotASession(f"{storage.name} is not a session file: it does not begin with a session header")
+    return header, lines

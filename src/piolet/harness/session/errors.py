@@ -4,6 +4,7 @@ SessionError
 ├── NotASession         the file has no session header; it was left alone
 ├── NewerVersion        the file is of a newer major version; it can be read, not written
 ├── InvalidSessionId    an id with characters that a file name must not have
+├── UnknownSession      no session of a database has this id
 ├── UnknownEntry        no entry has this id
 ├── InvalidEntry        the entry cannot be stored: a wrong target, content of a wrong kind
 ├── NotSaved            the session has no file yet, and the operation needs one
@@ -28,6 +29,10 @@ class NewerVersion(SessionError):
 
 
 class InvalidSessionId(SessionError):
+    pass
+
+
+class UnknownSession(SessionError):
     pass
 
 

@@ -11,10 +11,9 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from piolet.base.files import make_private_folder
-from piolet.base.json import loads
 from piolet.base.locks import exclusive
 from piolet.harness.session.descriptors import Descriptors
 from piolet.harness.session.storage import Change, Line, MemoryStorage, Storage, Text
@@ -30,8 +29,10 @@ _descriptors = Descriptors(limit=64)
 class JsonlStorage:
     """One session file. With `draft`, the text of a file that does not exist yet; `begin` makes it."""
 
+    lasting = True
+
     def __init__(self, path: str, draft: bytes | None = None, *, read_only: bool = False) -> None:
-        self.path = path
+        self.name = self.path = path
         self.torn = False
         self._draft = None if draft is None else MemoryStorage(draft)
         self._read_only = read_only
@@ -99,6 +100,9 @@ class JsonlStorage:
 
     def again(self) -> Storage:
         return JsonlStorage(self.path, read_only=self._read_only)
+
+    def beside(self, id: str, file_name: str, text: bytes) -> Storage:
+        return JsonlStorage(os.path.join(os.path.dirname(self.path), file_name), text)
 
     def write(self, data: bytes) -> None:
         if self._draft is not None:
@@ -229,18 +233,6 @@ class _Buffer:
 
     def find_line_end(self, start: int, end: int) -> int:
         return self._bytes.find(b"\n", start, end)
-
-
-def parsed_lines(path: str) -> Iterator[tuple[bytes, Any]]:
-    """Give each line of a file that is valid JSON, and its value. Other lines are passed over."""
-    storage = JsonlStorage(path, read_only=True)
-    try:
-        for line in storage.lines(torn=True):
-            with contextlib.suppress(ValueError):
-                text = bytes(line.text)
-                yield text, loads(text)
-    finally:
-        storage.close()
 
 
 def create_file(path: str, text: Iterable[bytes], *, durable: bool = False) -> tuple[int, int]:

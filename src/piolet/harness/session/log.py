@@ -46,13 +46,12 @@ class EntryLog:
         self._read_only = read_only
 
     @classmethod
-    def draft(cls, header: Header, path: str | None, lines: Sequence[bytes] = ()) -> EntryLog:
-        """Return a log with the given lines that will be at `path` when it begins; in memory if that is None."""
-        text = b"".join(line + b"\n" for line in (encode(header), *lines))
-        storage: Storage = MemoryStorage(text) if path is None else JsonlStorage(path, text)
-        index = Index()
-        index.add_all(storage.lines())
-        return cls(storage, index, now_ms())
+    def over(cls, storage: Storage, *, read_only: bool = False) -> EntryLog:
+        """Return the log of what is in `storage`, in version 3 or newer. Raises `NotASession` and OSError."""
+        log = cls(storage, _read(storage), now_ms(), read_only=read_only)
+        if storage.torn:
+            log._end_last_line()
+        return log
 
     @classmethod
     def open(cls, path: str, new_header: Callable[[], Header], *, read_only: bool = False) -> EntryLog:
@@ -67,7 +66,7 @@ class EntryLog:
         if status.st_size == 0 and not read_only:
             _start(JsonlStorage(path), new_header())
         storage: Storage = JsonlStorage(path, read_only=read_only)
-        index = _read(storage, path)
+        index = _read(storage)
         assert index.header is not None
         if index.header.version < VERSION:
             storage.close()
@@ -76,7 +75,7 @@ class EntryLog:
             else:
                 migrate_file(path)
                 storage = JsonlStorage(path)
-            index = _read(storage, path)
+            index = _read(storage)
         log = cls(storage, index, status.st_mtime_ns // 1_000_000, read_only=read_only)
         if storage.torn:
             log._end_last_line()
@@ -102,13 +101,13 @@ class EntryLog:
         try:
             yield from self.storage.read(head.position for head in heads)
         except OSError as error:
-            raise HistoryChanged(f"{self.storage.path} can no longer be read: {error.strerror}") from error
+            raise HistoryChanged(f"{self.storage.name} can no longer be read: {error.strerror}") from error
 
     def _entry(self, text: Text, head: Head) -> Entry:
         try:
             entry = read_entry(text, self.file_ms)
         except ValueError:
-            raise HistoryChanged(f"{self.storage.path} was changed by another program; open it again") from None
+            raise HistoryChanged(f"{self.storage.name} was changed by another program; open it again") from None
         if isinstance(entry, MessageEntry):
             message = entry.message
             # Strings that are there already: of a long session they would be a tenth of its memory.
@@ -159,7 +158,7 @@ class EntryLog:
         try:
             self.storage.begin()
         except FileExistsError as error:
-            raise WriteFailed(f"{self.storage.path} exists already and was not made by this session") from error
+            raise WriteFailed(f"{self.storage.name} exists already and was not made by this session") from error
         except OSError as error:
             raise self._write_failed(error) from error
 
@@ -179,7 +178,7 @@ class EntryLog:
 
     def check_writable(self) -> None:
         """Raise the reason why nothing may be appended, if there is one."""
-        path = self.storage.path
+        path = self.storage.name
         if self.header.version > VERSION:
             raise NewerVersion(
                 f"{path} is of version {self.header.version}; this program writes version {VERSION} and leaves it as "
@@ -209,7 +208,7 @@ class EntryLog:
 
     def _turn_to_changed_file(self, leaf: str | None, rescued: Mapping[str, bytes]) -> None:
         """Use what now stands at the path, if it is this session. `rescued` lines will be written if it lacks them."""
-        path = self.storage.path
+        path = self.storage.name
         storage, index = self.storage.again(), Index()
         if not index.add_all(storage.lines()) or index.header is None or index.header.id != self.header.id:
             storage.close()
@@ -235,7 +234,7 @@ class EntryLog:
 
     def _write_failed(self, error: OSError) -> WriteFailed:
         reason = error.strerror or str(error)
-        return WriteFailed(f"Session {self.storage.path} cannot be written: {reason}. The entry was not stored")
+        return WriteFailed(f"Session {self.storage.name} cannot be written: {reason}. The entry was not stored")
 
 
 def _line(entry: Entry) -> bytes:
@@ -252,10 +251,10 @@ def _start(storage: Storage, header: Header) -> None:
     storage.close()
 
 
-def _read(storage: Storage, path: str) -> Index:
+def _read(storage: Storage) -> Index:
     index = Index()
     if not index.add_all(storage.lines()) or index.header is None:
         raise NotASession(
-            f"{path} is not a session file: it does not begin with a session header. It was left as it is"
+            f"{storage.name} is not a session file: it does not begin with a session header. It was left as it is"
         )
     return index

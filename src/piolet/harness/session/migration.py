@@ -14,7 +14,8 @@ from piolet.base.ids import entry_id
 from piolet.base.json import encode
 from piolet.base.locks import exclusive
 from piolet.harness.session.entries import VERSION
-from piolet.harness.session.jsonl import LOCK_SECONDS, parsed_lines
+from piolet.harness.session.jsonl import LOCK_SECONDS, JsonlStorage
+from piolet.harness.session.storage import parsed_lines
 
 
 def migrate(values: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -65,7 +66,7 @@ def _keep(path: str, backup: str) -> None:
 
 
 def _values(path: str) -> list[Mapping[str, Any]]:
-    return [value for _, value in parsed_lines(path) if isinstance(value, Mapping)]
+    return [value for _, value in parsed_lines(JsonlStorage(path, read_only=True)) if isinstance(value, Mapping)]
 
 
 def _version(values: Sequence[Mapping[str, Any]]) -> int:

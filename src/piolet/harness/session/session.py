@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from piolet.base.files import make_private_folder
 from piolet.base.ids import iso_time
+from piolet.base.json import encode
 from piolet.harness.messages import (
     BranchSummaryMessage,
     CompactionSummaryMessage,
@@ -48,8 +49,10 @@ from piolet.harness.session.errors import (
     WriteFailed,
 )
 from piolet.harness.session.index import Head, Label, Problem
+from piolet.harness.session.jsonl import JsonlStorage
 from piolet.harness.session.log import EntryLog
 from piolet.harness.session.naming import file_name, session_id
+from piolet.harness.session.storage import MemoryStorage, Storage
 from piolet.harness.session.totals import Totals
 from piolet.harness.session.tree import TreeNode, build_tree
 from piolet.llm.messages import AssistantMessage, TextContent, Usage, UserBlock
@@ -64,8 +67,8 @@ _EDITABLE_ROLES = ("user", "assistant", "toolResult", "custom")
 class Session:
     """One session. Every append is a child of the leaf and becomes the leaf; what it returned is stored.
 
-    Made by `create`, `open` or `in_memory`. Not for several threads at once. Appending raises `WriteFailed` when the
-    disk refuses, and leaves everything as it was.
+    Made by `create`, `open` or `in_memory`, or in a database by `SqlSessions`. Not for several threads at once.
+    Appending raises `WriteFailed` when the disk refuses, and leaves everything as it was.
     """
 
     def __init__(self, log: EntryLog, cwd: str) -> None:
@@ -92,9 +95,25 @@ class Session:
         return cls.draft(new_header(cwd, id), None)
 
     @classmethod
-    def draft(cls, header: Header, path: str | None, lines: Sequence[bytes] = (), *, cwd: str | None = None) -> Session:
-        """Return a session with the given lines that will be at `path` when it begins; in memory if that is None."""
-        return cls(EntryLog.draft(header, path, lines), cwd or header.cwd or os.getcwd())
+    def draft(cls, header: Header, path: str | None) -> Session:
+        """Return an empty session that will be at `path` when it begins; in memory if that is None."""
+        text = draft_text(header)
+        return cls.over(MemoryStorage(text) if path is None else JsonlStorage(path, text))
+
+    @classmethod
+    def over(cls, storage: Storage, cwd_override: str | None = None, *, read_only: bool = False) -> Session:
+        """Return the session whose lines `storage` has, header first. Raises `NotASession`."""
+        try:
+            log = EntryLog.over(storage, read_only=read_only)
+        except OSError as error:
+            reason = error.strerror or error
+            raise SessionError(f"The session {storage.name} cannot be opened: {reason}") from error
+        return cls(log, cwd_override or log.header.cwd or os.getcwd())
+
+    def beside(self, header: Header, lines: Sequence[bytes] = ()) -> Session:
+        """Return another session with these lines, to be kept where this one is when it begins; in this one's `cwd`."""
+        name = file_name(header.timestamp or "", header.id)
+        return self.over(self._log.storage.beside(header.id, name, draft_text(header, lines)), self.cwd)
 
     @classmethod
     def open(cls, path: str, cwd_override: str | None = None, *, read_only: bool = False) -> Session:
@@ -171,8 +190,13 @@ class Session:
 
     @property
     def saved(self) -> bool:
-        """Whether there is a file."""
+        """Whether there is a file, or what stands for it."""
         return self._log.storage.saved
+
+    @property
+    def lasting(self) -> bool:
+        """Whether there is a file as soon as the session begins, or what stands for it."""
+        return self._log.storage.lasting
 
     @property
     def name(self) -> str | None:
@@ -398,6 +422,11 @@ def _prepare_folder(folder: str) -> None:
         raise WriteFailed(f"The session folder {folder} cannot be made: {error.strerror}") from error
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
         raise WriteFailed(f"The session folder {folder} cannot be written to")
+
+
+def draft_text(header: Header, lines: Sequence[bytes] = ()) -> bytes:
+    """Return what is stored of a new session that has these lines."""
+    return b"".join(line + b"\n" for line in (encode(header), *lines))
 
 
 def new_header(cwd: str, id: str | None = None, parent_session: str | None = None) -> Header:

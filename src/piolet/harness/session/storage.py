@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from piolet.base.json import loads
 
 Text: TypeAlias = bytes | memoryview
 
@@ -25,8 +27,16 @@ class Storage(Protocol):
     """An append-only list of lines that other processes may append to as well. Failures are OSError."""
 
     @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
     def path(self) -> str | None:
         """The file, None if there never is one."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether `begin` makes the lines survive the process."""
 
     @property
     def saved(self) -> bool:
@@ -51,6 +61,9 @@ class Storage(Protocol):
     def again(self) -> Storage:
         """Return a storage of the lines that are now where these were. Nothing was given of it yet."""
 
+    def beside(self, id: str, file_name: str, text: bytes) -> Storage:
+        """Return the storage of another session in the same place, with lines that `begin` will keep there."""
+
     def write(self, data: bytes) -> None:
         """Store one line at the end, inside `locked`. A torn last line is ended first, and that alone if `data` is
         empty."""
@@ -68,7 +81,9 @@ class Storage(Protocol):
 class MemoryStorage:
     """Lines in memory only. `text` is what a file would hold."""
 
+    name = "in memory"
     path = None
+    lasting = False
     saved = False
     torn = False
 
@@ -90,6 +105,9 @@ class MemoryStorage:
     def again(self) -> Storage:
         return MemoryStorage(self.text)
 
+    def beside(self, id: str, file_name: str, text: bytes) -> Storage:
+        return MemoryStorage(text)
+
     def write(self, data: bytes) -> None:
         if data:
             self.text += data + b"\n"
@@ -102,3 +120,14 @@ class MemoryStorage:
 
     def close(self) -> None:
         pass
+
+
+def parsed_lines(storage: Storage) -> Iterator[tuple[bytes, Any]]:
+    """Give each line that is valid JSON, and its value, then close the storage. Other lines are passed over."""
+    try:
+        for line in storage.lines(torn=True):
+            with suppress(ValueError):
+                text = bytes(line.text)
+                yield text, loads(text)
+    finally:
+        storage.close()
