@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Final, Literal, TypeAlias
@@ -12,19 +13,29 @@ from piolet.harness.environments.processes import kill_group, live_groups, reap_
 
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 _CHUNK: Final = 65_536
+#: How often it is looked whether a shell that was not heard of may still begin.
+_LOOK_SECONDS: Final = 0.5
 
 
 class FarShell:
     """One such shell. Between calls it costs no task, no thread and no watcher of the event loop.
 
     `end` is called once, after the pipes are closed: it sees to it that the shell is gone, and returns an exit code if
-    there is one.
+    there is one. `may_begin` tells whether a shell that was not heard of yet may still begin.
     """
 
-    def __init__(self, stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes], end: Callable[[], int | None]) -> None:
+    def __init__(
+        self,
+        stdin: IO[bytes],
+        stdout: IO[bytes],
+        stderr: IO[bytes],
+        end: Callable[[], int | None],
+        may_begin: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._stdin: IO[bytes] | None = stdin
         self._streams: dict[StreamName, IO[bytes]] = {"stdout": stdout, "stderr": stderr}
         self._end: Callable[[], int | None] | None = end
+        self._may_begin = may_begin
         self._code: int | None = None
         self._to_send = memoryview(b"")
         self._is_last = False
@@ -54,6 +65,8 @@ class FarShell:
         if not self._ready and not self.ended:
             await self._wait(until)
             self._write()
+            if not (self._heard or self._ready or self._may_begin()):
+                self._close_output()
         while self._ready:
             name = max(self._ready)
             self._ready.discard(name)
@@ -76,10 +89,7 @@ class FarShell:
     def kill(self) -> None:
         """Make an end of it, and release everything."""
         self._close_input()
-        for stream in self._streams.values():
-            stream.close()
-        self._streams.clear()
-        self._ready.clear()
+        self._close_output()
         self.wake()
         if self._end is not None:
             end, self._end = self._end, None
@@ -98,6 +108,12 @@ class FarShell:
         if self._is_last and self._heard:  # not before: a named pipe must have been opened on the other side
             self._close_input()
 
+    def _close_output(self) -> None:
+        for stream in self._streams.values():
+            stream.close()
+        self._streams.clear()
+        self._ready.clear()
+
     def _close_input(self) -> None:
         if self._stdin is not None:
             with contextlib.suppress(OSError):
@@ -109,6 +125,8 @@ class FarShell:
         self._woken = asyncio.Event()
         readable = {name: stream.fileno() for name, stream in self._streams.items()}
         writable = self._stdin.fileno() if self._stdin is not None and self._to_send else None
+        if not self._heard:
+            until = min(until or math.inf, loop.time() + _LOOK_SECONDS)
         timer = loop.call_at(until, self.wake) if until is not None else None
         for name, descriptor in readable.items():
             loop.add_reader(descriptor, self._can_read, name)

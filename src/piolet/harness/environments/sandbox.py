@@ -115,7 +115,7 @@ class SandboxEnvironment(ShellEnvironment):
             open(descriptor, mode, buffering=0)  # noqa: SIM115
             for descriptor, mode in zip(opened, ("wb", "rb", "rb"), strict=True)
         )
-        return FarShell(stdin, stdout, stderr, end)
+        return FarShell(stdin, stdout, stderr, end, lambda: starter.poll() is None)
 
     def _running_starter(self) -> subprocess.Popen[bytes]:
         """Return the first process of the sandbox, which is made anew if it is gone, or over a folder that is gone."""

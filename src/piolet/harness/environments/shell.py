@@ -213,7 +213,7 @@ class ShellEnvironment:
                 status = await follow_program(call, shell, self._signal, timeout, signal, grace)
                 if status is None and call.begun is not None:
                     raise Unreachable(f"The connection to {self.name} was lost while the command ran")
-                if status is None and (is_fresh or attempt == _ATTEMPTS[-1]):
+                if status is None and (attempt == _ATTEMPTS[-1] or not self._may_retry(is_fresh)):
                     raise Unreachable(self._explain(shell.exit_code(), call.noise))
             except asyncio.CancelledError:
                 if call.group is not None and call.code is None:
@@ -310,10 +310,15 @@ class ShellEnvironment:
                 return bytes(outputs["stdout"])
             if call.code is not None:
                 raise file_error(outputs["stderr"], arguments[0])
-            if attempt == _ATTEMPTS[-1] or (is_fresh if call.begun is None else not may_repeat):
+            may_retry = self._may_retry(is_fresh) if call.begun is None else may_repeat
+            if attempt == _ATTEMPTS[-1] or not may_retry:
                 raise Unreachable(self._explain(code, call.noise))
             self._shells.end_waiting()
         raise AssertionError("the last attempt returns or raises")
+
+    def _may_retry(self, is_fresh: bool) -> bool:
+        """Whether a script that did not begin may be given to another shell: not at the first shell of all."""
+        return not is_fresh or self._far is not None
 
     def _start(self) -> FarShell:
         argv = self._argv()
