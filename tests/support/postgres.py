@@ -21,7 +21,7 @@ class PostgresServer:
 
     def __init__(self, programs: Path) -> None:
         self._programs = programs
-        self._folder = Path(tempfile.mkdtemp(prefix="piolet-pg-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="piolet-pg-", dir="/tmp"))  # where another user may go
         self._options: dict[str, Any] = {
             "cwd": self._folder,
             "env": {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
