@@ -112,9 +112,12 @@ async def opened(
     trust: bool | None = True,
     ready: bool = True,
     last: Reply | None = None,
+    at_home: bool = False,
 ) -> AsyncIterator[Desk]:
-    """Open the mode in `folder`/cwd with `folder`/home. `ready`: wait until it takes prompts."""
-    home, cwd = folder / "home", folder / "cwd"
+    """Open the mode in `folder`/cwd with `folder`/home; `at_home`: in a folder of the home. `ready`: wait until it
+    takes prompts."""
+    home = folder / "home"
+    cwd = home / "work" if at_home else folder / "cwd"
     agent = home / ".pi" / "agent"
     for path in (agent, cwd):
         path.mkdir(parents=True, exist_ok=True)

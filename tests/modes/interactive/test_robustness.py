@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.modes.interactive.endurance import check_fault, check_flood, check_resizes, streaming
+from tests.modes.interactive.endurance import check_fault, check_flood, check_resizes, streaming, wait_until
 from tests.modes.interactive.program import READY, running
 from tests.support.replies import Call, openai
 from tests.support.run import PIOLET, Place
@@ -120,3 +121,34 @@ def test_poor_terminals_are_served(place: Place, env: dict[str, str]) -> None:
         terminal.wait_for("A real model would now")
         terminal.press("ctrl+d")
         assert terminal.wait_for_exit() == 0
+
+
+def test_a_program_that_was_put_to_sleep_goes_on_where_it_was(place: Place) -> None:
+    with running(place, "--model", "demo/scripted") as terminal:
+        terminal.send("a draft")
+        terminal.wait_for("\na draft")
+        terminal.press("ctrl+z")
+        wait_until(lambda: state_of(terminal.process.pid) == "T")
+        output = terminal.output.decode(errors="replace")
+        assert output.rfind("\x1b[?1049l") > output.rfind("\x1b[?1049h")
+        os.kill(terminal.process.pid, signal.SIGCONT)
+        terminal.wait_for("\na draft")
+        terminal.send(" goes on")
+        terminal.wait_for("\na draft goes on")
+
+
+def test_an_external_editor_has_the_terminal_meanwhile(place: Place) -> None:
+    editor = place.home / "editor"
+    editor.write_text('#!/bin/sh\ntest -t 0 && test -t 1 && test -t 2 && echo "edited $(cat "$1")" > "$1"; sleep 0.5\n')
+    editor.chmod(0o755)
+    with running(place, "--model", "demo/scripted", env={"VISUAL": str(editor)}) as terminal:
+        terminal.send("draft")
+        terminal.wait_for("\ndraft")
+        terminal.press("ctrl+g")
+        terminal.wait_for("\nedited draft")
+        terminal.send("!")
+        terminal.wait_for("\nedited draft!")
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
