@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from piolet.base.ids import now_ms
+from piolet.llm.credentials.records import Credential, OAuthCredential
+from piolet.llm.oauth.login import LoginUI
 from piolet.modes.interactive.commands.table import COMMANDS, _function
 from piolet.modes.interactive.hotkeys import described_actions
 from piolet.tui.keymap import DEFAULT_KEYS
 from tests.modes.interactive.desk import opened
-from tests.support.scripted_model import call, says
+from tests.support.scripted_model import MODEL, call, says
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -266,9 +269,7 @@ async def test_export_and_import(tmp_path: Path) -> None:
         await desk.see("Session imported from")
         assert "One." in desk.text
         await desk.submit("/import missing.jsonl")
-        await desk.see("Import session")
-        desk.key("enter")
-        await desk.see("Error:")
+        await desk.see("Error: There is no file")
 
 
 async def test_login_with_a_key_and_logout(tmp_path: Path) -> None:
@@ -292,6 +293,75 @@ async def test_login_with_a_key_and_logout(tmp_path: Path) -> None:
         await desk.see("Removed the stored credentials for anthropic")
         assert json.loads(auth.read_text()) == {}
         assert "secret" not in desk.text
+
+
+class FakeLogin:
+    """A login that shows an address and a code, asks for a word and ends."""
+
+    name = "Fake"
+
+    async def login(self, ui: LoginUI) -> Credential:
+        ui.show_url("https://login.example/start")
+        ui.show_code("ABCD-1234", "https://login.example/start")
+        word = await ui.ask("Which word?")
+        ui.progress("Thank you")
+        return OAuthCredential(access=word, refresh="r", expires=now_ms() + 3_600_000)
+
+    async def renew(self, credential: OAuthCredential) -> OAuthCredential:
+        return credential
+
+
+async def test_login_with_an_account_and_its_end(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        desk.runtime.services.models.register_provider("fake", models=[MODEL], login=FakeLogin())
+        for word, end in (("sesame", "Logged in to fake"), (None, "Login cancelled")):
+            await desk.submit("/login fake")
+            await desk.see("https://login.example/start")
+            await desk.see("ABCD-1234")
+            await desk.see("Which word?")
+            if word is None:
+                desk.key("escape")
+            else:
+                desk.type(word)
+                desk.key("enter")
+            await desk.see(end)
+            await desk.not_see("ABCD-1234")
+        auth = json.loads((tmp_path / "home/.pi/agent/auth.json").read_text())
+        assert auth["fake"]["access"] == "sesame"
+
+
+async def test_a_session_whose_folder_is_gone_goes_on_here_or_as_a_copy(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    header = {"type": "session", "version": 3, "id": "lost", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": str(gone)}
+    message = {"role": "user", "content": "a lost prompt", "timestamp": 1}
+    entry = {"type": "message", "id": "1", "parentId": None, "timestamp": "2026-01-01T00:00:00.000Z"}
+    file = tmp_path / "lost.jsonl"
+    file.write_text(json.dumps(header) + "\n" + json.dumps(entry | {"message": message}) + "\n")
+    async with opened(tmp_path) as desk:
+        for keys, is_copy in ((["enter"], False), (["down", "enter"], True)):
+            await desk.submit(f"/import {file}")
+            await desk.see("Import session")
+            desk.key("enter")
+            await desk.see("The session's folder is gone")
+            desk.key(*keys)
+            await desk.see("Session imported from")
+            await desk.see("a lost prompt")
+            assert desk.runtime.services.cwd == tmp_path / "cwd"
+            assert (desk.runtime.session.session.id != "lost") is is_copy
+            await desk.submit("/new")
+            await desk.see("New session started")
+        assert file.read_text().count("\n") == 2
+
+
+async def test_what_is_new_is_told_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        assert "What's New" not in desk.text
+    async with opened(
+        tmp_path, settings={"piolet": {"lastChangelogVersion": "0.0.1"}, "collapseChangelog": True}
+    ) as desk:
+        await desk.see("What's New")
+    async with opened(tmp_path) as desk:
+        assert "What's New" not in desk.text
 
 
 async def test_trust_is_stored(tmp_path: Path) -> None:

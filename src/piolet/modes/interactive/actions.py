@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from piolet.app.settings import Settings
+from piolet.harness.environments.processes import kill_all_process_groups
 from piolet.modes.interactive import clipboard, external_editor
 from piolet.modes.interactive.commands import models, resume, sessions, thinking, tree
 from piolet.tui.keys import Key
@@ -103,7 +105,10 @@ def stop(face: Face) -> bool:
         return False
     session = face.runtime.session
     if session.is_streaming or session.harness.operation is not None:
-        face.start(_abort(face))
+        if face.aborting:  # it was asked to stop and takes its time
+            kill_all_process_groups()
+        else:
+            face.start(_abort(face))
         return True
     if face.shell.running:
         face.shell.abort()
@@ -112,8 +117,12 @@ def stop(face: Face) -> bool:
 
 
 async def _abort(face: Face) -> None:
-    await face.submission.take_back_queue()
-    await face.runtime.session.abort()
+    face.aborting = True
+    try:
+        await face.submission.take_back_queue()
+        await face.runtime.session.abort()
+    finally:
+        face.aborting = False
 
 
 def _exit(face: Face) -> bool:
@@ -150,6 +159,8 @@ def _expand(face: Face) -> bool:
 def _toggle_thinking(face: Face) -> bool:
     hidden = face.presenter.toggle_thinking()
     face.presenter.status(f"Thinking: {'hidden' if hidden else 'shown'}")
+    if face.ready:
+        face.guarded(lambda: face.runtime.services.files.set(Settings.hide_thinking_block, hidden))()
     return True
 
 

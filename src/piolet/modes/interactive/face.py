@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+BRANCH_SECONDS = 2.0  # after which another branch of the working folder is seen
+
 #: What may go wrong when a user asks for something: told in a line, and the program goes on.
 EXPECTED = (PromptRejected, HarnessError, SessionError, SettingsError, TrustError, LlmError, OSError)
 
@@ -62,6 +64,7 @@ class Face:
         self._runtime: Runtime | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self.started = False  # the session is shown
+        self.aborting = False  # what is under way was asked to stop
         self.failure: Exception | None = None  # why the runtime could not be opened
         self.keymap = Keymap()
         self.editor = Editor(self.keymap)
@@ -103,6 +106,7 @@ class Face:
         """Open the runtime; the screen is there already."""
         self.app.write(COLOR_QUERY + ATTRIBUTES_QUERY)
         self.app.every(theme_watch.SECONDS, theme_watch.ThemeWatch(self).look)
+        self.app.every(BRANCH_SECONDS, self.app.footer_view.redraw)
         self.start(open_on_screen(self, self._opening))
 
     # --------------------------------------------------------------------------------------------------- doing things

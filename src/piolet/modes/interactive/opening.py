@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -60,10 +62,27 @@ async def open_on_screen(face: Face, opening: Opening) -> None:
         face.presenter.markdown(text)
     if runtime.session.model is None:
         face.start(_tell_of_models(face))
+    elif scope := runtime.session.scope:
+        names = ", ".join(scoped.model.id for scoped in scope)
+        face.presenter.status(f"Model scope: {names} ({face.keymap.label('app.model.cycleForward')} changes)")
+    if os.environ.get("TMUX"):
+        face.start(_tell_of_tmux(face))
     await runtime.start()
     face.started = True
     for prompt in opening.prompts(runtime):
         await face.submission.send(prompt)
+
+
+async def _tell_of_tmux(face: Face) -> None:
+    """Say how to make tmux pass on keys such as Shift+Enter, if it does not."""
+    quiet = asyncio.subprocess.DEVNULL
+    command = ("tmux", "show-options", "-gqv", "extended-keys")
+    process = await asyncio.create_subprocess_exec(*command, stdin=quiet, stdout=asyncio.subprocess.PIPE, stderr=quiet)
+    answer, _ = await process.communicate()
+    if answer.strip() == b"off":
+        face.presenter.warn(
+            "tmux does not pass on keys such as shift+enter; with this it does: set -g extended-keys on"
+        )
 
 
 async def _tell_of_models(face: Face) -> None:

@@ -52,6 +52,7 @@ class Submission:
         face = self._face
         session = face.runtime.session
         waits = session.is_streaming or session.harness.is_compacting
+        face.app.transcript_view.to_end()
         take_back = None if waits or prompt.text.startswith("/") else face.presenter.expect(prompt.text)
         if session.harness.is_compacting:
             face.presenter.status("Queued; it is sent after the compaction")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from piolet.base.paths import resolve_path
-from piolet.harness.session.copying import export_jsonl, import_jsonl
+from piolet.harness.session.copying import export_jsonl
 from piolet.harness.session.errors import MissingCwd
-from piolet.modes.interactive.commands.missing_cwd import ask_for_folder
+from piolet.modes.interactive.commands.missing_cwd import open_without_folder
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
@@ -28,8 +29,8 @@ async def export(face: Face, rest: str) -> None:
 async def import_(face: Face, rest: str) -> None:
     """``/import PATH.jsonl``: copy a session file here and open the copy."""
     path = _path(face, rest)
-    if path is None:
-        face.presenter.error("Usage: /import <path.jsonl>")
+    if path is None or not _is_file(path):
+        face.presenter.error(f"There is no file {path}" if path else "Usage: /import <path.jsonl>")
         return
     if not await face.dialogs.confirm("Import session", f"The open session is replaced by a copy of {path}."):
         face.presenter.status("Import cancelled")
@@ -37,13 +38,13 @@ async def import_(face: Face, rest: str) -> None:
     try:
         done = await face.opened.replacing(face.runtime.import_session(path))
     except MissingCwd as error:
-        folder = await ask_for_folder(face, str(error))
-        if folder is None:
-            return
-        copy = import_jsonl(path, face.runtime.services.sessions.folder, cwd_override=folder)
-        done = await face.opened.replacing(face.runtime.switch_session(copy, cwd_override=folder))
+        done = await open_without_folder(face, path, str(error), copy=True)
     if done:
         face.presenter.status(f"Session imported from: {path}")
+
+
+def _is_file(path: str) -> bool:
+    return Path(path).is_file()
 
 
 def _path(face: Face, text: str) -> str | None:

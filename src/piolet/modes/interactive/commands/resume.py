@@ -12,7 +12,7 @@ from piolet.harness.session.listing import SessionInfo, read_info, same_folder
 from piolet.harness.session.places import SessionPlace
 from piolet.harness.session.session import Session
 from piolet.harness.session.upkeep import delete_session
-from piolet.modes.interactive.commands.missing_cwd import ask_for_folder
+from piolet.modes.interactive.commands.missing_cwd import open_without_folder
 from piolet.modes.interactive.session_panel import Scope, SessionPanel
 
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ async def open_session(face: Face, path: str) -> None:
     try:
         done = await face.opened.replacing(face.runtime.switch_session(path))
     except MissingCwd as error:
-        folder = await ask_for_folder(face, str(error))
-        done = folder is not None and await face.opened.replacing(
-            face.runtime.switch_session(path, cwd_override=folder)
-        )
+        done = await open_without_folder(face, path, str(error))
     if done:
         face.presenter.status("Resumed session")
 

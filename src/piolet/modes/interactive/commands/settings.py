@@ -122,6 +122,7 @@ def _rows(face: Face) -> list[SettingRow]:
             _model_levels,
             "Levels that sessions with a model begin with",
         ),
+        row("TUI mode", Settings.tui_mode, ("fullscreen", "regular"), "Counts from the next start on"),
         row(
             "Fullscreen exit output",
             Settings.fullscreen_exit_output,
