@@ -239,9 +239,12 @@ class Editor:
                 spans.append(Span(piece, style))
         return merged(spans if reached else [*spans, Span(" ", _CURSOR)])
 
-    def menu_lines(self, width: int) -> list[Line]:
-        """Return the list of suggestions; nothing while it is closed."""
-        return self.menu.lines(width) if self.menu is not None else []
+    def menu_lines(self, width: int, room: int = 1000) -> list[Line]:
+        """Return the list of suggestions in at most `room` lines; nothing while it is closed."""
+        if self.menu is None or room < 1:
+            return []
+        self.menu.rows = max(1, min(self.menu_rows, room - 1))
+        return self.menu.lines(width)[:room]
 
 
 def _is_typed(request: Request, item: Item[Suggestion] | None) -> bool:

@@ -65,9 +65,10 @@ class Desk:
         await self.pilot.pause()
 
     async def submit(self, text: str, key: str = "enter") -> None:
-        """Type `text` and send it."""
+        """Type `text` and send it, with what was in the editor."""
+        before = self.draft
         self.type(text)
-        await self.until(lambda: self.draft == text)
+        await self.until(lambda: self.draft == before + text)
         self.key(key)
         await self.pilot.pause()
 

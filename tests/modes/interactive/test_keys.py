@@ -215,12 +215,20 @@ async def test_files_commands_and_paths_are_completed(tmp_path: Path) -> None:
         await desk.until(lambda: desk.draft == "/thinking ")
 
 
-async def test_suggestions_fit_the_window(tmp_path: Path) -> None:
-    async with opened(tmp_path, size=(24, 10)) as desk:
+async def test_lists_fit_the_window(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("One."), size=(20, 10)) as desk:
+        await desk.ask("first", "One.")
         desk.type("/")
         await desk.see("→ settings")
-        assert all(len(row) <= 24 for row in desk.rows)
-        assert desk.rows[-1].strip() != ""
+        await desk.see("(1/22)")
+        assert "scripted-1" in desk.rows[-1]
+        desk.key("escape", "backspace")
+        for command, shown in (("/settings", "→ Auto-compact"), ("/tree", "One."), ("/model", "→ scripted-1")):
+            await desk.submit(command)
+            await desk.see(shown)
+            assert "scripted-1" in desk.rows[-1]
+            assert all(len(row) <= 20 for row in desk.rows)
+            desk.key("escape")
 
 
 async def shell(desk: Desk, text: str, shown: str) -> None:

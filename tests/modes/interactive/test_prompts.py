@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.modes.interactive.desk import opened
-from tests.support.scripted_model import call, hangs, says, thinking
+from tests.support.scripted_model import call, fails, hangs, says, thinking
 
 
 async def test_a_prompt_is_shown_and_answered(tmp_path: Path) -> None:
@@ -58,3 +58,90 @@ async def test_steering_is_delivered_after_the_tools(tmp_path: Path) -> None:
         assert "Steering:" not in desk.text
         roles = [message.role for message in desk.model.requests[1].context.messages]
         assert roles == ["user", "assistant", "toolResult", "user"]
+
+
+async def test_a_failed_request_is_tried_again_with_a_countdown(tmp_path: Path) -> None:
+    settings = {"retry": {"baseDelayMs": 1500}}
+    async with opened(tmp_path, fails("503 overloaded"), says("Here I am."), settings=settings) as desk:
+        await desk.submit("go")
+        await desk.see("Retrying (1/3) in 1s... (escape to cancel)")
+        await desk.see("Here I am.")
+
+
+async def test_a_wait_for_another_try_can_be_cancelled(tmp_path: Path) -> None:
+    async with opened(tmp_path, fails("503 overloaded"), settings={"retry": {"baseDelayMs": 60_000}}) as desk:
+        await desk.submit("go")
+        await desk.see("Retrying (1/3)")
+        desk.key("escape")
+        await desk.not_see("Retrying")
+        await desk.idle()
+        await desk.see("503 overloaded")
+
+
+async def test_a_prompt_that_comes_during_a_compaction_is_sent_after_it(tmp_path: Path) -> None:
+    summary = says("The summary.", delay=0.7)
+    settings = {"compaction": {"keepRecentTokens": 2}}
+    async with opened(tmp_path, says("One."), says("Two."), summary, says("Three."), settings=settings) as desk:
+        await desk.paste("first " * 2000)
+        await desk.ask("", "One.")
+        await desk.ask("second", "Two.")
+        await desk.submit("/compact")
+        await desk.see("Compacting context... (escape to cancel)")
+        await desk.submit("third")
+        await desk.see("Queued; it is sent after the compaction")
+        await desk.see("Three.")
+
+
+async def test_a_compaction_can_be_cancelled_and_gives_back_what_was_queued(tmp_path: Path) -> None:
+    settings = {"compaction": {"keepRecentTokens": 2}}
+    async with opened(tmp_path, says("One."), says("Two."), hangs("Never"), settings=settings) as desk:
+        await desk.paste("first " * 2000)
+        await desk.ask("", "One.")
+        await desk.ask("second", "Two.")
+        await desk.submit("/compact")
+        await desk.see("Compacting context...")
+        await desk.submit("third")
+        await desk.see("Steering: third")
+        desk.key("escape")
+        await desk.see("Compaction cancelled")
+        await desk.until(lambda: desk.draft == "third")
+
+
+async def test_a_prompt_that_is_refused_comes_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        desk.runtime.services.models.unregister_provider("test")
+        await desk.submit("go")
+        await desk.see("Error:")
+        await desk.until(lambda: desk.draft == "go")
+        assert desk.text.count(" go\n") == 0
+
+
+async def test_templates_and_skills_are_expanded_and_shown(tmp_path: Path) -> None:
+    agent = tmp_path / "home/.pi/agent"
+    (agent / "prompts").mkdir(parents=True)
+    (agent / "prompts/greet.md").write_text("Say hello to $1 nicely.")
+    (agent / "skills/wave").mkdir(parents=True)
+    (agent / "skills/wave/SKILL.md").write_text("---\nname: wave\ndescription: How to wave\n---\nRaise a hand.")
+    async with opened(tmp_path, says("Hello."), says("Waved.")) as desk:
+        await desk.ask("/greet Ada", "Hello.")
+        assert "Say hello to Ada nicely." in desk.text
+        await desk.ask("/skill:wave at me", "Waved.")
+        assert "[skill] wave (ctrl+o to expand)" in desk.text
+        assert " at me" in desk.rows
+
+
+async def test_prompts_of_the_start_are_sent_one_after_the_other(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("One."), says("Two."), prompts=("first", "second")) as desk:
+        await desk.see("Two.")
+        assert len(desk.model.requests) == 2
+
+
+async def test_nothing_is_sent_before_the_start_is_over(tmp_path: Path) -> None:
+    (tmp_path / "cwd/.pi/skills").mkdir(parents=True)
+    async with opened(tmp_path, trust=None, ready=False) as desk:
+        await desk.see("Trust project folder?")
+        desk.key("escape")
+        desk.type("early")
+        await desk.until(lambda: desk.face.started)
+        await desk.until(lambda: desk.draft == "early")
+        assert not desk.runtime.services.trusted

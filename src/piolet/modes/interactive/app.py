@@ -44,7 +44,7 @@ class InteractiveApp(App[int], inherit_bindings=False):
     """Shows transcript, queue, widgets of extensions, the editor or a panel, and the footer."""
 
     CSS = """
-    Screen { background: ansi_default; color: ansi_default; layout: vertical; }
+    Screen { background: ansi_default; color: ansi_default; layout: vertical; overflow: hidden; }
     #input { height: auto; }
     Screen:inline { height: auto; border: none; }
     """
@@ -83,6 +83,8 @@ class InteractiveApp(App[int], inherit_bindings=False):
         self.editor_area = EditorArea(editor, strips, id="editor")
         self.below_view = LinesView(face.widgets_below, strips, id="below")
         self.footer_view = LinesView(face.footer_lines, strips, id="footer")
+        if not regular:
+            self.editor_area.room = self.room
         self._panels: list[PanelView] = []
         self._strips = strips
         self._lent = False
@@ -120,6 +122,11 @@ class InteractiveApp(App[int], inherit_bindings=False):
             view.set_strips(strips)
         for panel in self._panels:
             panel.set_strips(strips)
+
+    def room(self) -> int:
+        """Return the rows that the editor or a panel may take: what the others leave, but a row of the transcript."""
+        around = (self.pending_view, self.above_view, self.below_view, self.footer_view)
+        return max(3, self.size.height - 1 - sum(view.rows for view in around))
 
     @property
     def panel(self) -> Panel | None:
@@ -175,6 +182,8 @@ class InteractiveApp(App[int], inherit_bindings=False):
         for view in (*self._panels, self.editor_area):
             view.display = False
         view = PanelView(panel, self._strips)
+        if not self.regular:
+            view.room = self.room
         self._panels.append(view)
         self.query_one("#input").mount(view)
         view.focus()

@@ -220,7 +220,7 @@ class Presenter:
     def tick(self) -> None:
         """Time has passed: draw the calls that run, whose cards tell how long."""
         for block in self._tools.values():
-            if block.running:
+            if block.tells_time:
                 self.changed(block)
 
     # -------------------------------------------------------------------------------------------------------- events
@@ -291,8 +291,7 @@ class Presenter:
             case ToolCallEnd(content_index=index, tool_call=call):
                 part = self._parts.get(index)
                 if isinstance(part, ToolBlock):
-                    part.name = call.name
-                    part.complete(call.arguments)
+                    part.complete(call.name, call.arguments)
                     self._tools[call.id] = part
                     self.changed(part)
             case _:
@@ -317,7 +316,7 @@ class Presenter:
                     pass
         for index, part in self._parts.items():
             if index >= len(message.content) and isinstance(part, ToolBlock) and not part.done:
-                self._stop_call(part, message)
+                self._stop_call(part)
         self._parts = {}
         error = message.error_message if message.stop_reason == "error" else ""
         if message.stop_reason in ("length", "error", "aborted"):
@@ -335,13 +334,13 @@ class Presenter:
     def _finish_call(self, index: int, part: Part | None, call: ToolCall, message: AssistantMessage) -> None:
         if not isinstance(part, ToolBlock):
             part = self._tool_block(call.name, call.id)
-            part.complete(call.arguments)
+            part.complete(call.name, call.arguments)
             self._part(index, part)
         if message.stop_reason in ("error", "aborted"):
-            self._stop_call(part, message)
+            self._stop_call(part)
             self._tools.pop(call.id, None)
 
-    def _stop_call(self, part: ToolBlock, message: AssistantMessage) -> None:
+    def _stop_call(self, part: ToolBlock) -> None:
         part.finish([], None, is_error=True)
         self.changed(part)
 

@@ -62,6 +62,7 @@ class SettingsPanel:
         current = self._list.current
         text = current.value.description if current else ""
         below = [BLANK, *(row(f"  {line}", HINT) for line in wrap(text, max(1, width - 2)))] if text else []
+        below = below[: max(0, height // 3)]
         self._list.rows = max(1, min(ROWS, height - len(head) - len(below) - 1))
         return fit_height(head, [*self._list.lines(width), *below], height)
 

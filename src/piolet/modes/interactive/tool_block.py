@@ -35,7 +35,6 @@ class ToolBlock:
         on_error: RendererError | None = None,
     ) -> None:
         """Without `args` they are still arriving, piece by piece."""
-        self.name = name
         self.running = False
         self._args = args
         self._pieces = PartialArguments()
@@ -46,7 +45,7 @@ class ToolBlock:
 
     @property
     def source(self) -> str:
-        return f"{self.name}\n{self._view.text[:2000]}"
+        return f"{self._view.name}\n{self._view.text[:2000]}"
 
     @property
     def done(self) -> bool:
@@ -56,10 +55,15 @@ class ToolBlock:
         """Take a piece of the arguments' JSON text."""
         self._pieces.feed(piece)
 
-    def complete(self, args: Mapping[str, Any]) -> None:
-        """The arguments are known."""
+    @property
+    def tells_time(self) -> bool:
+        """Whether the card changes while nothing happens."""
+        return self.running and self._view.name == "bash"
+
+    def complete(self, name: str, args: Mapping[str, Any]) -> None:
+        """The tool and the arguments are known."""
         self._args = args
-        self._change(complete=True)
+        self._change(name=name, complete=True)
 
     def start(self, args: Mapping[str, Any]) -> None:
         """The tool runs."""

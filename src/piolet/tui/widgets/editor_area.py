@@ -56,6 +56,8 @@ class EditorArea(Widget):
         self.editor = editor
         self.sources = sources
         self.first_look = first_look
+        #: How many rows there are for it; by default those of the screen.
+        self.room: Callable[[], int] = lambda: self.screen.size.height
         self.rule_color: Color = "thinkingOff"
         self.busy: Line = BLANK
         self.draw_instead: Callable[[int], Sequence[Line] | None] = lambda width: None
@@ -101,12 +103,12 @@ class EditorArea(Widget):
             rule(width, color, self.busy, more(view.above, above=True)),
             *view.lines,
             rule(width, color, BLANK, more(view.below, above=False)),
-            *self.editor.menu_lines(width),
+            *self.editor.menu_lines(width, self.room() - 2 - len(view.lines)),
         ]
 
     def _view(self, width: int) -> EditorView:
-        height = self.screen.size.height
-        return self.editor.view(width, max(MIN_ROWS, int(height * MAX_SHARE)))
+        rows = max(MIN_ROWS, int(self.screen.size.height * MAX_SHARE))
+        return self.editor.view(width, max(1, min(rows, self.room() - 2)))
 
     def _place_cursor(self) -> None:
         """Put the terminal's cursor where ours is: input methods open their window there."""

@@ -29,6 +29,11 @@ class LinesView(Widget):
         self._lines: Sequence[Line] = ()
         self._drawn_for = 0
 
+    @property
+    def rows(self) -> int:
+        """How many lines it shows."""
+        return len(self._lines)
+
     def redraw(self) -> None:
         """Ask for the lines again; the layout is done anew only if their number has changed."""
         if not self.is_attached or not self._drawn_for:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.geometry import Size
@@ -28,6 +28,8 @@ class PanelView(Widget):
         super().__init__(id=id)
         self.auto_links = False
         self.panel = panel
+        #: How many rows there are for it.
+        self.room: Callable[[], int] = lambda: self.screen.size.height - 1
         self._strips = strips
         self._lines: Sequence[Line] = ()
 
@@ -47,7 +49,7 @@ class PanelView(Widget):
             self.refresh()
 
     def _draw(self, width: int) -> Sequence[Line]:
-        return self.panel.lines(width, max(1, self.screen.size.height - 1))
+        return self.panel.lines(width, max(1, self.room()))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         self._lines = self._draw(width)

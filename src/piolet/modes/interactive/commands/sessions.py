@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from piolet.harness.errors import Cancelled
+from piolet.harness.errors import Cancelled, CompactionFailed, NothingToDo
 from piolet.tui.blocks.footer import count
 from piolet.tui.blocks.frame import DIM, inset, plain
 from piolet.tui.blocks.live import DrawnBlock
@@ -58,7 +58,7 @@ async def compact(face: Face, rest: str) -> None:
     """``/compact [INSTRUCTIONS]``"""
     try:
         await face.runtime.session.compact(rest or None)
-    except Cancelled:
+    except (Cancelled, CompactionFailed, NothingToDo):
         return  # the event has told
 
 

@@ -42,11 +42,10 @@ async def tree(face: Face, rest: str) -> None:
     """``/tree``"""
     face.runtime.session.check_idle("open the tree")
     session = face.runtime.session.session
-    nodes = tree_nodes(session)
-    if not nodes:
+    view = TreeView(tree_nodes(session), session.leaf_id, face.runtime.services.settings.tree_filter_mode)
+    if not view.rows and view.filter == "default":
         face.presenter.status("The session is still empty")
         return
-    view = TreeView(nodes, session.leaf_id, face.runtime.services.settings.tree_filter_mode)
     journey = await face.ask(partial(_panel, face, view))
     if journey is None:
         return
