@@ -54,15 +54,14 @@ def choose_start(options: RuntimeOptions, settings: Settings, models: Models, co
                 )
     if model is None:
         model = _usable(models, settings.default_provider, settings.default_model) or models.start_default()
-    thinking = (
-        options.thinking
-        or level
-        or recorded
-        or (_level(settings.model_thinking_levels.get(model.key)) if model else None)
-        or _level(settings.default_thinking_level)
-        or "medium"
-    )
+    thinking = options.thinking or level or recorded or start_level(settings, model)
     return Start(model, thinking, scope.models, warnings)
+
+
+def start_level(settings: Settings, model: Model | None) -> ThinkingLevel:
+    """Return the level that sessions with `model` begin with when nothing else says one."""
+    own = settings.model_thinking_levels.get(model.key) if model else None
+    return _level(own) or _level(settings.default_thinking_level) or "medium"
 
 
 def choose_scope(options: RuntimeOptions, settings: Settings, models: Models) -> Scope:

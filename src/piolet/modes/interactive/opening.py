@@ -82,9 +82,7 @@ async def _tell_of_tmux(face: Face) -> None:
     process = await asyncio.create_subprocess_exec(*command, stdin=quiet, stdout=asyncio.subprocess.PIPE, stderr=quiet)
     answer, _ = await process.communicate()
     if answer.strip() == b"off":
-        face.presenter.warn(
-            "tmux does not pass on keys such as shift+enter; with this it does: set -g extended-keys on"
-        )
+        face.presenter.warn("tmux passes on keys such as shift+enter only with: set -g extended-keys on")
 
 
 async def _tell_of_models(face: Face) -> None:

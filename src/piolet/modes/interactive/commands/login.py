@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from piolet.app.model_choice import start_level
 from piolet.llm.credentials.records import ApiKeyCredential
 from piolet.llm.errors import LlmError
 from piolet.llm.oauth.browser import may_open_url, open_url
+from piolet.modes.interactive.commands.thinking import level_words
 from piolet.modes.interactive.login_panel import LoginPanel
 from piolet.tui.completion import Suggestion
 from piolet.tui.select_list import Item
@@ -155,4 +157,5 @@ async def _begin_to_use(face: Face, provider: str) -> None:
     if found is not None and found.models:
         chosen = next((model for model in found.models if model.id == found.default_model), found.models[0])
         await session.set_model(chosen.provider, chosen.id)
-        face.presenter.status(f"Model: {chosen.id}")
+        await session.harness.set_thinking_level(start_level(face.runtime.services.settings, chosen))
+        face.presenter.status(f"Model: {chosen.id}{level_words(face)}")
