@@ -56,6 +56,12 @@ class Desk:
         for name in names:
             self.face.app.post_message(KeyEvent(press(name)))
 
+    async def taken(self) -> None:
+        """Wait until the keys pressed so far have been taken."""
+        done = asyncio.Event()
+        self.face.app.call_later(done.set)
+        await done.wait()
+
     def type(self, text: str) -> None:
         for char in text:
             self.key({" ": "space", "\n": "ctrl+j"}.get(char, char if not char.isupper() else f"shift+{char.lower()}"))
@@ -66,6 +72,7 @@ class Desk:
 
     async def submit(self, text: str, key: str = "enter") -> None:
         """Type `text` and send it, with what was in the editor."""
+        await self.taken()
         before = self.draft
         self.type(text)
         await self.until(lambda: self.draft == before + text)

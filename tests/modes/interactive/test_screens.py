@@ -176,7 +176,7 @@ SCENES: Mapping[str, tuple[Callable[[Desk], Awaitable[None]], tuple[Reply, ...]]
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder whose name is always equally long, since lines are cut by it."""
-    with tempfile.TemporaryDirectory(prefix="piolet-") as name:
+    with tempfile.TemporaryDirectory(prefix="piolet-", dir="/tmp") as name:
         yield Path(name)
 
 
