@@ -247,3 +247,26 @@ ui.notify(f"{good.success} {bad.success} {ui.get_tools_expanded()} {ui.get_theme
         await run(desk)
         await desk.see("True False True light")
         assert desk.face.progress.activity.word == "Thinking hard"
+
+
+async def test_questions_from_another_thread_are_asked_and_answered(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+import asyncio, threading
+loop = asyncio.get_running_loop()
+def work():
+    first = asyncio.run_coroutine_threadsafe(ui.select("Pick", ["one", "two"]), loop).result()
+    second = asyncio.run_coroutine_threadsafe(ui.input("Name"), loop).result()
+    loop.call_soon_threadsafe(ui.notify, f"{first}|{second}")
+threading.Thread(target=work).start()
+""",
+    )
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("Pick")
+        desk.key("down", "enter")
+        await desk.see("Name")
+        desk.type("me")
+        desk.key("enter")
+        await desk.see("two|me")

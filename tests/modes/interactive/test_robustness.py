@@ -81,7 +81,6 @@ def test_escapes_from_models_tools_and_file_names_are_inert(place: Place) -> Non
         assert sequence not in written
 
 
-@pytest.mark.soak  # the screen may miss notices that come while it opens
 def test_stray_output_is_shown_as_a_notice(place: Place) -> None:
     (place.agent / "extensions").mkdir(parents=True)
     code = (

@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -121,7 +122,6 @@ def panel(command: str, title: str, *keys: str) -> Callable[[Desk], Awaitable[No
         await desk.submit(command)
         await desk.see(title)
         desk.key(*keys)
-        await desk.pilot.pause(0.2)
 
     return show
 
@@ -207,8 +207,7 @@ async def test_screen(folder: Path, name: str, theme: str, monkeypatch: pytest.M
         model=OTHER if name == "thinking" else MODEL,
     ) as desk:
         await scene(desk)
-        await desk.pilot.pause(0.15)
-        check(f"{name}-{theme}", picture(desk, folder))
+        await check(desk, f"{name}-{theme}", folder)
         if trust is None:
             desk.key("escape")
 
@@ -222,9 +221,14 @@ def picture(desk: Desk, folder: Path) -> str:
     return re.sub(r" +(\x1b\[0m)?$", r"\1", text, flags=re.MULTILINE) + "\n"
 
 
-def check(name: str, drawn: str) -> None:
+async def check(desk: Desk, name: str, folder: Path) -> None:
+    """The screen comes to look like the picture `name`."""
     path = SCREENS / f"{name}.ansi"
     if os.environ.get("PIOLET_NEW_SCREENS"):
+        await desk.pilot.pause(0.5)
         path.parent.mkdir(exist_ok=True)
-        path.write_text(drawn)
-    assert path.read_text() == drawn
+        path.write_text(picture(desk, folder))
+    expected = path.read_text()
+    with suppress(AssertionError):
+        await desk.until(lambda: picture(desk, folder) == expected)
+    assert picture(desk, folder) == expected

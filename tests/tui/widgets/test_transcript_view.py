@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import time
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
@@ -203,3 +204,16 @@ async def test_changes_are_gathered_into_frames() -> None:
         await settled(pilot)
         assert paints <= elapsed / 0.05 + 3
         assert "w99" in " ".join(app.text())
+
+
+async def test_what_comes_from_another_thread_is_painted() -> None:
+    async with shown() as (app, view, _pilot):
+
+        def add_two() -> None:
+            view.add(numbered("a", 1))
+            view.add(numbered("b", 1))  # within the frame of the first
+
+        contextvars.Context().run(add_two)  # as callbacks run that another thread has asked for
+        await until(lambda: "b.0" in app.text())
+        view.add(numbered("c", 1))
+        await until(lambda: "c.0" in app.text())

@@ -173,7 +173,8 @@ class InteractiveApp(App[int], inherit_bindings=False):
 
     def every(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
         """Call again and again; return a function that ends it."""
-        return self.set_interval(seconds, call).stop
+        with self._context():  # whoever calls may come from another thread
+            return self.set_interval(seconds, call).stop
 
     # ---------------------------------------------------------------------------------------------------------- panels
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -10,7 +11,6 @@ from textual import events
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.timer import Timer
 from textual.widget import Widget
 
 from piolet.tui.blocks.frame import Frame
@@ -73,7 +73,7 @@ class TranscriptView(Widget):
         self._lines: list[Line] = []
         self._visible: list[VisibleRow] = []
         self._painted = 0.0
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._dragging = False
         self._on_thumb = False
 
@@ -157,15 +157,16 @@ class TranscriptView(Widget):
     def paint_soon(self) -> None:
         """Paint within a frame, with whatever else changes until then."""
         if self._timer is None and self.is_attached:
-            wait = max(0.0, FRAME_SECONDS - (time.monotonic() - self._painted))
-            self._timer = self.set_timer(wait, self.paint) if wait > 0.001 else None
-            if self._timer is None:
+            wait = FRAME_SECONDS - (time.monotonic() - self._painted)
+            if wait > 0.001:  # a timer of the toolkit would not go off if its context were that of another thread
+                self._timer = asyncio.get_running_loop().call_later(wait, self.call_next, self.paint)
+            else:
                 self.paint()
 
     def paint(self) -> None:
         """Paint the rows that differ from those on the screen."""
         if self._timer is not None:
-            self._timer.stop()
+            self._timer.cancel()
             self._timer = None
         self._painted = time.monotonic()
         before, self._lines = self._lines, self._compose_lines()
