@@ -14,7 +14,7 @@ MOST = 4000
 def extension(pi: ExtensionAPI) -> None:
     @pi.on("before_agent_start")
     async def add_status(event: BeforeAgentStart, ctx: ExtensionContext) -> StartResult | None:
-        done = await pi.exec("git", ["status", "--short", "--branch"], cwd=ctx.cwd, timeout=3)
+        done = await pi.exec("git", ["status", "--short", "--branch"], cwd=ctx.cwd, timeout=10)
         if done.code != 0:
             return None
         text = f"Working tree:\n{done.stdout[:MOST]}"

@@ -28,6 +28,6 @@ def extension(pi: ExtensionAPI) -> None:
         words = "was stopped" if event.aborted else "is done"
         command = pi.get_flag("notify-command")
         program, args = (str(command), [f"{title} {words}"]) if command else ("notify-send", [title, words])
-        done = await pi.exec(program, args, cwd=ctx.cwd, timeout=5)
+        done = await pi.exec(program, args, cwd=ctx.cwd, timeout=10)
         if done.code != 0:
             ctx.ui.notify(f"{title} {words}")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.replies import Call, openai
-from tests.support.rpc import RpcClient, rpc
+from tests.support.rpc import PATIENCE, RpcClient, rpc
 from tests.support.run import ROOT, Place
 from tests.support.server import Request, ScriptedServer
 
@@ -64,7 +64,10 @@ class Played:
 
 @dataclass
 class Scenario:
-    """`replies`: of the model server, or what makes one for a request. `answers`: to dialogs, by their title (RPC)."""
+    """`replies`: of the model server, or what makes one for a request. `answers`: to dialogs, by their title (RPC).
+
+    `settled`: how many runs settle in all, where an extension starts some of its own after the prompts (RPC).
+    """
 
     replies: Any = ()
     prompts: Sequence[str] = ("go",)
@@ -72,7 +75,7 @@ class Scenario:
     model: str = "stub/m1"
     answers: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
-    settled: int | None = None
+    settled: int = 0
 
 
 def play(mode: str, example: str, place: Place, scenario: Scenario) -> Played:
@@ -101,41 +104,41 @@ def play(mode: str, example: str, place: Place, scenario: Scenario) -> Played:
 
 
 def _drive(client: RpcClient, scenario: Scenario) -> None:
-    """Send the prompts one after the other and answer the dialogs meanwhile."""
-    settled = 0
+    """Send the prompts one after the other and answer the dialogs meanwhile.
+
+    A prompt that comes while an extension has a run going on follows it, as in the other modes. It is over with the
+    first run that settles behind its response, for what is accepted belongs to a run that goes on.
+    """
+    answered: set[str] = set()
+
+    def until(done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not done():
+            assert time.monotonic() < deadline, (client.records[-3:], client.stderr)
+            _answer(client, scenario, answered)
+            time.sleep(0.02)
+
     for prompt in scenario.prompts:
-        response = client.send("prompt", message=prompt)
-        settled += not prompt.startswith("/")
-        _answer_until(client, scenario, lambda response=response: _has(client, type="response", id=response))
-        _answer_until(client, scenario, lambda settled=settled: len(client.events("agent_settled")) >= settled)
-    wanted = settled if scenario.settled is None else scenario.settled
-    _answer_until(client, scenario, lambda: len(client.events("agent_settled")) >= wanted)
-    _answer_until(client, scenario, lambda: not client.data("get_state")["isStreaming"])
+        id = client.send("prompt", message=prompt, streamingBehavior="followUp")
+        until(lambda id=id: client.find(type="response", id=id) is not None)
+        place = client.find(type="response", id=id)
+        assert place is not None
+        assert client.records[place]["success"], client.records[place]
+        if not prompt.startswith("/"):
+            until(lambda place=place: client.find(place, type="agent_settled") is not None)
+    until(lambda: len(client.events("agent_settled")) >= scenario.settled)
+    until(lambda: not client.data("get_state")["isStreaming"])
 
 
-def _answer_until(client: RpcClient, scenario: Scenario, done: Callable[[], bool]) -> None:
-    answered: set[str] = {record["id"] for record in client.records if record.get("answered")}
-    deadline = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < deadline, (client.records[-3:], client.stderr)
-        for record in list(client.records):
-            if record.get("method") in DIALOGS and record["id"] not in answered:
-                answered.add(record["id"])
-                record["answered"] = True
-                given = scenario.answers.get(record["title"])
-                answer = (
-                    {"cancelled": True}
-                    if given is None
-                    else {"confirmed": given}
-                    if given is True
-                    else {"value": given}
-                )
-                client.write(json.dumps({"type": "extension_ui_response", "id": record["id"], **answer}) + "\n")
-        time.sleep(0.02)
-
-
-def _has(client: RpcClient, **fields: Any) -> bool:
-    return any(all(record.get(name) == value for name, value in fields.items()) for record in list(client.records))
+def _answer(client: RpcClient, scenario: Scenario, answered: set[str]) -> None:
+    for record in list(client.records):
+        if record.get("method") in DIALOGS and record["id"] not in answered:
+            answered.add(record["id"])
+            given = scenario.answers.get(record["title"])
+            answer = (
+                {"cancelled": True} if given is None else {"confirmed": given} if given is True else {"value": given}
+            )
+            client.write(json.dumps({"type": "extension_ui_response", "id": record["id"], **answer}) + "\n")
 
 
 def _text(content: Any) -> str:
@@ -460,6 +463,7 @@ if sys.argv[1:] == ["http"]:
     import uvicorn, socket
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
+    listener.listen()
     print(listener.getsockname()[1], flush=True)
     uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error")).run(sockets=[listener])
 else:
@@ -530,12 +534,14 @@ def test_mcp_client_over_http_with_tools_of_its_own(mode: str, place: Place) -> 
 @every_mode
 def test_file_trigger(mode: str, place: Place) -> None:
     (place.cwd / "trigger").write_text("The build failed.\n")
-    scenario = Scenario(lambda request: openai("Noted."), words=["--trigger-file", "trigger"], settled=1)
-    played = play(mode, "file_trigger.py", place, scenario)
-    assert "trigger says: The build failed." in [
-        text for number in range(len(played.requests)) for text in played.texts(number)
-    ]
-    assert "go" in played.texts()
+    said = "trigger says: The build failed."
+
+    def reply(request: Request) -> Any:
+        """Let the run go on until the words of the file have come, before the prompt or during its run."""
+        return openai("Noted.") if said in str(request.body) else openai(Call("bash", {"command": "sleep 0.1"}))
+
+    played = play(mode, "file_trigger.py", place, Scenario(reply, words=["--trigger-file", "trigger"]))
+    assert {"go", said} <= set(played.texts())
     assert (place.cwd / "trigger").read_text() == ""
 
 

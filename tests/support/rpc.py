@@ -62,21 +62,29 @@ class RpcClient:
 
     def prompt(self, message: str, **fields: Any) -> Any:
         """Send a prompt, wait until everything has settled, and return the last answer."""
-        start = len(self.records)
-        response = self.request("prompt", message=message, **fields)
+        id = self.send("prompt", message=message, **fields)
+        response = self.response(id)
         assert response["success"], response
+        start = self.find(type="response", id=id)
+        assert start is not None
         self.wait(start, type="agent_settled")
         answers = [record["message"] for record in self.records[start:] if record.get("type") == "message_end"]
         return answers[-1]
+
+    def find(self, start: int = 0, **fields: Any) -> int | None:
+        """Return the place of the first record so far, from place `start` on, that has these fields."""
+        for place, record in enumerate(self.records[start:], start):
+            if isinstance(record, dict) and all(record.get(name) == value for name, value in fields.items()):
+                return place
+        return None
 
     def wait(self, start: int = 0, timeout: float = PATIENCE, **fields: Any) -> Any:
         """Return the first record from place `start` on that has these fields."""
         deadline = time.monotonic() + timeout
         with self._changed:
             while True:
-                for record in self.records[start:]:
-                    if isinstance(record, dict) and all(record.get(name) == value for name, value in fields.items()):
-                        return record
+                if (place := self.find(start, **fields)) is not None:
+                    return self.records[place]
                 if self._ended or not self._changed.wait(deadline - time.monotonic()):
                     raise AssertionError(f"no record {fields}; the last: {self.records[-3:]}; stderr: {self.stderr}")
 
