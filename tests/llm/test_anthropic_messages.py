@@ -28,6 +28,7 @@ PROTOCOL = protocol_for(API)
 TOOL = ToolSpec("read", "Reads.", {"type": "object", "properties": {"path": {"type": "string"}}})
 IMAGE = ImageContent("AAAA", "image/png")
 SENT_IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+FALLBACK = {"provider": "stub", "model": "m0", "cost": {"input": 5, "output": 25, "cacheRead": 0.5, "cacheWrite": 6}}
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 
@@ -125,6 +126,11 @@ class TestRequest:
         )
         assert "eager_input_streaming" not in sent.body["tools"][0]
         assert "anthropic-beta" not in request(claude(), ask(tools=[TOOL])).headers
+
+    def test_models_that_may_answer_instead(self) -> None:
+        sent = request(claude(compat={"allowedFallbackModels": [FALLBACK]}))
+        assert sent.body["fallbacks"] == [{"model": "m0"}]
+        assert sent.headers["anthropic-beta"] == "server-side-fallback-2026-07-01"
 
     def test_caching(self) -> None:
         long = body(claude(), ask(tools=[TOOL]), cache_retention="long")
@@ -292,6 +298,14 @@ class TestAnswer:
         usage = build(first, *text(0, "A"), *end("end_turn", later)).usage
         assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (5, 30, 3, 4)
         assert (usage.cache_write_1h, usage.reasoning, usage.total_tokens) == (2, 9, 42)
+
+    @pytest.mark.parametrize(("answered_by", "cost"), [("m0", 5.0), ("m1", 1.0), ("m2", 1.0)])
+    def test_an_answer_of_a_fallback_costs_what_that_one_costs(self, answered_by: str, cost: float) -> None:
+        model = claude(compat={"allowedFallbackModels": [FALLBACK, {**FALLBACK, "provider": "other", "model": "m2"}]})
+        begun = start(input_tokens=1_000_000)
+        begun["message"]["model"] = answered_by
+        builder = PROTOCOL.builder(model, ask(), StreamOptions())
+        assert result(fold(builder, begun, *text(0, "A"), *end("end_turn"))).usage.cost.input == cost
 
     def test_counters_before_an_error_are_kept(self) -> None:
         error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}

@@ -13,7 +13,7 @@ USAGE = Usage(1000, 100, 2000, 300, 3400, NO_COST, cache_write_1h=100)
 
 
 def test_rates_are_dollars_per_million_and_long_cache_writes_cost_twice_the_input() -> None:
-    cost = priced(USAGE, model_at("", cost=ModelCost(3, 15, 0.3, 3.75))).cost
+    cost = priced(USAGE, ModelCost(3, 15, 0.3, 3.75)).cost
     assert cost.input == pytest.approx(0.003)
     assert cost.output == pytest.approx(0.0015)
     assert cost.cache_read == pytest.approx(0.0006)
@@ -25,13 +25,13 @@ def test_rates_are_dollars_per_million_and_long_cache_writes_cost_twice_the_inpu
 @pytest.mark.parametrize(("above", "expected"), [((3300,), 1), ((3299,), 2), ((1000, 3299), 3), ((3299, 1000), 2)])
 def test_the_highest_tier_below_the_input_prices_the_whole_request(above: tuple[int, ...], expected: float) -> None:
     tiers = [CostTier(limit, 2.0 + rank, 0, 0, 0) for rank, limit in enumerate(above)]
-    cost = priced(USAGE, model_at("", cost=ModelCost(1, 0, 0, 0, tiers))).cost
+    cost = priced(USAGE, ModelCost(1, 0, 0, 0, tiers)).cost
     assert cost.input == pytest.approx(expected * 1000 / 1_000_000)
 
 
 def test_service_tiers_multiply_and_a_bill_replaces_the_total() -> None:
     model = model_at("", cost=ModelCost(1, 1, 1, 1))
-    assert priced(USAGE, model, factor=0.5).cost.output == pytest.approx(0.00005)
-    cost = priced(USAGE, model, provider_total=0.25).cost
+    assert priced(USAGE, model.cost, factor=0.5).cost.output == pytest.approx(0.00005)
+    cost = priced(USAGE, model.cost, provider_total=0.25).cost
     assert (cost.total, cost.total_from_provider) == (0.25, True)
     assert cost.input == pytest.approx(0.001)

@@ -19,6 +19,7 @@ RESPONSES, AZURE, GEMINI = "openai-responses", "azure-openai-responses", "google
 BEDROCK, MISTRAL = "bedrock-converse-stream", "mistral-conversations"
 IMAGE = {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}
 ZERO = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
+RATES = {"input": 1, "output": 2, "cacheRead": 0.1, "cacheWrite": 0}
 USAGE = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2, "cost": ZERO}
 
 
@@ -92,6 +93,7 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     (CHAT, "high", {"supportsDeveloperRole": True, "promptCacheKeyMode": "enabled"}, {}),
     (CLAUDE, "off", {"sendSessionAffinityHeaders": True}, {}),
     (CLAUDE, "high", {"forceAdaptiveThinking": True}, {}),
+    (CLAUDE, "off", {"allowedFallbackModels": [{"provider": "stub", "model": "m0", "cost": RATES}]}, {}),
     (
         CLAUDE,
         "off",

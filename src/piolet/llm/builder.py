@@ -102,6 +102,7 @@ class MessageBuilder:
         self.model = model
         self.blocks: list[OpenBlock] = []
         self.usage: Usage = NO_USAGE
+        self.rates = model.cost
         self.cost_factor = 1.0
         self.provider_total: float | None = None
         self.response_id: str | None = None
@@ -242,7 +243,7 @@ class MessageBuilder:
     def _message(self, stop_reason: StopReason, error: str | None = None, ended: bool = False) -> AssistantMessage:
         usage = self.usage
         if usage.cost is NO_COST and usage is not NO_USAGE:
-            usage = priced(usage, self.model, self.cost_factor, self.provider_total)
+            usage = priced(usage, self.rates, self.cost_factor, self.provider_total)
         return AssistantMessage(
             content=[block.content or _snapshot(block) for block in self.blocks],
             api=self.model.api,

@@ -11,13 +11,13 @@ from piolet.llm.messages import Cost, Usage
 from piolet.llm.model import CostTier, Model, ModelCost
 
 
-def priced(usage: Usage, model: Model, factor: float = 1.0, provider_total: float | None = None) -> Usage:
+def priced(usage: Usage, cost_of_model: ModelCost, factor: float = 1.0, provider_total: float | None = None) -> Usage:
     """Return `usage` with its cost in US dollars.
 
     `factor`: what a service tier multiplies the rates by. `provider_total`: what the provider says it billed, which
     replaces the total.
     """
-    rates = rates_for(model.cost, usage.input + usage.cache_read + usage.cache_write)
+    rates = rates_for(cost_of_model, usage.input + usage.cache_read + usage.cache_write)
     long_writes = usage.cache_write_1h or 0
     fresh = rates.input / 1_000_000 * usage.input * factor
     output = rates.output / 1_000_000 * usage.output * factor

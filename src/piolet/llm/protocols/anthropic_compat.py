@@ -12,8 +12,16 @@ from msgspec import Struct, ValidationError, convert
 from piolet.llm.errors import RequestError
 from piolet.llm.estimate import output_limit
 from piolet.llm.messages import ThinkingLevel
-from piolet.llm.model import Context, Model, StreamOptions
+from piolet.llm.model import Context, Model, ModelCost, StreamOptions
 from piolet.llm.thinking import ANSWER_TOKENS, provider_level, thinking_budget
+
+
+class FallbackModel(Struct, frozen=True):
+    """A model that the service may answer with when it will not with the one that was asked, and its rates."""
+
+    provider: str
+    model: str
+    cost: ModelCost
 
 
 class MessagesCompat(Struct, frozen=True, rename="camel"):
@@ -28,6 +36,7 @@ class MessagesCompat(Struct, frozen=True, rename="camel"):
     force_adaptive_thinking: bool = False
     allow_empty_signature: bool = False
     supports_strict_tools: bool = False
+    allowed_fallback_models: list[FallbackModel] = []
 
 
 def compat_of(model: Model) -> MessagesCompat:

@@ -50,6 +50,8 @@ def build_request(model: Model, context: Context, options: StreamOptions) -> Wir
             body["tool_choice"] = {"type": "any" if options.tool_choice == "required" else options.tool_choice}
     if options.temperature is not None and level == "off" and compat.supports_temperature:
         body["temperature"] = options.temperature
+    if compat.allowed_fallback_models:
+        body["fallbacks"] = [{"model": fallback.model} for fallback in compat.allowed_fallback_models]
     if isinstance(user := options.metadata.get("user_id"), str):
         body["metadata"] = {"user_id": user}
     _mark_last_user_block(body["messages"], mark)
@@ -75,6 +77,8 @@ def _headers(
         betas.append("fine-grained-tool-streaming-2025-05-14")
     if level != "off" and not compat.force_adaptive_thinking:
         betas.append("interleaved-thinking-2025-05-14")
+    if compat.allowed_fallback_models:
+        betas.append("server-side-fallback-2026-07-01")
     if betas:
         headers["anthropic-beta"] = ",".join(betas)
     if options.session_id and compat.send_session_affinity_headers and options.cache_retention != "none":

@@ -31,6 +31,7 @@ class MessagesBuilder(MessageBuilder):
         self._open: dict[int, OpenBlock] = {}
         self._counters: dict[str, Any] = {}
         self._refusal = ""
+        self._fallbacks = compat_of(model).allowed_fallback_models
         level = requested_level(model, options)
         if level != "off" and compat_of(model).force_adaptive_thinking:
             self.provider_thinking_level = effort(model, level)
@@ -76,6 +77,9 @@ class MessagesBuilder(MessageBuilder):
         self.response_id = as_text(message.get("id")) or None
         answered_by = as_text(message.get("model"))
         self.response_model = answered_by if answered_by and answered_by != self.model.id else None
+        for fallback in self._fallbacks:
+            if (fallback.provider, fallback.model) == (self.model.provider, answered_by):
+                self.rates = fallback.cost
         self._read_usage(message.get("usage") or {})
 
     def _read_start(self, index: int, told: Mapping[str, Any]) -> None:
