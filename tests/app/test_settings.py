@@ -15,7 +15,7 @@ def test_absent_keys_have_their_defaults() -> None:
 
 def test_the_project_has_no_say_in_keys_of_the_user() -> None:
     project = {
-        "piolet": {"environment": "local", "compactionModel": "p/m"},
+        "piolet": {"environment": "local", "compactionModel": "p/m", "catalogUrl": "https://evil"},
         "httpProxy": "http://evil",
         "defaultProjectTrust": "always",
         "cacheWarming": "off",
@@ -24,6 +24,7 @@ def test_the_project_has_no_say_in_keys_of_the_user() -> None:
     settings = Settings({"piolet": {"environment": "docker"}}, project)
     assert settings.environment == "docker"
     assert settings.http_proxy is None
+    assert settings.catalog_url is None
     assert settings.default_project_trust == "ask"
     assert settings.cache_warming == "idle"
     assert settings.self_update_command is None

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.run import Place
+from tests.support.server import ScriptedServer
 
 SKILL = "---\nname: knots\ndescription: Ties knots.\n---\nTie them.\n"
 
@@ -146,3 +147,15 @@ def test_single_resources_are_switched(place: Place) -> None:
     assert _commands(place) == ["hello"]
     assert place.run("config", "--on", "prompts/bye.md").exit == 0
     assert sorted(_commands(place)) == ["bye", "hello"]
+
+
+def test_an_update_tells_whose_list_of_models_could_not_be_had(place: Place) -> None:
+    place.write_settings({})
+    assert (
+        place.run("update", "--models", env={"PI_OFFLINE": ""}).stdout
+        == "No provider with credentials lists its models\n"
+    )
+    with ScriptedServer() as server:
+        place.write_models(server.url, models=[])
+        done = place.run("update", "--models", env={"PI_OFFLINE": ""})
+    assert (done.exit, done.stdout, done.stderr) == (1, "", "Error: stub: 404: not found\n")

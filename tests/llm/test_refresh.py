@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -23,19 +23,23 @@ PRICES = {"prompt": "0.000002", "completion": "0.00001", "input_cache_read": "0.
 
 
 class ListServer:
-    """Answers ``GET /v1/models`` with `answer`, and remembers the keys."""
+    """Answers ``GET /v1/models`` with `answer`, remembering its headers, and ``GET /catalog`` with `catalog`."""
 
     def __init__(self) -> None:
-        self.status, self.answer, self.keys = 200, b"{}", list[str | None]()
+        self.status, self.answer, self.catalog = 200, b"{}", b"[]"
+        self.asked: list[Mapping[str, str]] = []
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                server.keys.append(self.headers["authorization"])
-                self.send_response(server.status if self.path == "/v1/models" else 404)
-                self.send_header("content-length", str(len(server.answer)))
+                listing = self.path == "/v1/models"
+                if listing:
+                    server.asked.append(self.headers)
+                answer = server.answer if listing else server.catalog
+                self.send_response(server.status if listing else 200)
+                self.send_header("content-length", str(len(answer)))
                 self.end_headers()
-                self.wfile.write(server.answer)
+                self.wfile.write(answer)
 
             def log_message(self, *arguments: Any) -> None:
                 pass
@@ -65,7 +69,7 @@ async def test_a_provider_that_names_no_models_is_asked_for_them(tmp_path: Path,
     assert refreshable(models) == ["org/mine"]
     assert await refresh_models(models) == {"org/mine": 2}
     await models.aclose()
-    assert server.keys == ["Bearer k"]
+    assert [headers["authorization"] for headers in server.asked] == ["Bearer k"]
     later = Models.open(tmp_path, environ={})
     for found in (models.find("org/mine", "a"), later.find("org/mine", "a")):
         assert found is not None
@@ -90,6 +94,60 @@ async def test_a_list_that_cannot_be_had_changes_nothing(
     await models.aclose()
     assert isinstance(results["org/mine"], Exception)
     assert models.find("org/mine", "a")
+
+
+async def test_the_list_is_asked_for_with_the_headers_of_the_provider(tmp_path: Path, server: ListServer) -> None:
+    server.status, server.answer = 403, b"no entry for Tok-en-123"
+    models = with_provider(tmp_path, server.url, apiKey="unused", headers={"Authorization": "Tok-en-123", "X-A": "b"})
+    results = await refresh_models(models)
+    await models.aclose()
+    assert [(headers["authorization"], headers["x-a"]) for headers in server.asked] == [("Tok-en-123", "b")]
+    assert str(results["org/mine"]) == "403: no entry for ***"
+
+
+async def test_a_catalogue_is_laid_over_the_packaged_models_and_below_the_lists(
+    tmp_path: Path, server: ListServer
+) -> None:
+    first = BuiltinCatalog().models("groq")[0]
+    published = [
+        msgspec.structs.replace(first, context_window=7),
+        msgspec.structs.replace(first, id="new", headers={"x": "y"}),
+        msgspec.structs.replace(first, provider="nobody"),
+        msgspec.structs.replace(first, provider="org/mine", id="a", context_window=8, name="A"),
+        msgspec.structs.replace(first, provider="org/mine", id="c"),
+    ]
+    server.catalog = msgspec.json.encode(published)
+    server.answer = json.dumps({"data": [{"id": "a", "max_model_len": 4096}]}).encode()
+    models = with_provider(tmp_path, server.url)
+    results = await refresh_models(models, catalog_url=server.url.replace("/v1", "/catalog"))
+    await models.aclose()
+    assert results == {"groq": 2, "org/mine": 2}
+    changed = models.find("groq", first.id)
+    assert changed is not None
+    assert changed.context_window == 7
+    assert models.find("groq", "new") is not None
+    assert models.get_provider("nobody") is None
+    assert {model.id: model.context_window for model in models.provider_models("org/mine")}["a"] == 4096
+    assert models.find("org/mine", "c") is not None
+
+
+@pytest.mark.parametrize("catalog", [b"<html>", b'{"data": []}', b'[{"id": "a"}]'])
+async def test_a_catalogue_that_is_none_changes_nothing_and_is_told(
+    tmp_path: Path, server: ListServer, catalog: bytes
+) -> None:
+    server.catalog = catalog
+    url = server.url.replace("/v1", "/catalog")
+    models = Models.open(tmp_path, environ={})
+    results = await refresh_models(models, catalog_url=url)
+    await models.aclose()
+    assert [*results] == [url]
+    assert isinstance(results[url], Exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_catalogue_comes_over_https_or_from_this_machine(tmp_path: Path) -> None:
+    results = await refresh_models(Models.open(tmp_path, environ={}), catalog_url="http://models.example/list")
+    assert "https" in str(results["http://models.example/list"])
 
 
 def test_openrouter_tells_prices_per_token_and_only_models_with_tools_count() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from piolet.app.options import RuntimeOptions, agent_dir
@@ -114,19 +114,38 @@ def _update(arguments: Namespace) -> int:
             print(f"Updated {package.source}")
         if not renewed:
             print("No package needed an update (pinned and local ones stay as they are)")
+    failed = 0
     if arguments.models or arguments.all:
-        _update_models()
-    return _update_itself(arguments) if itself else 0
+        failed = _update_models()
+    return _update_itself(arguments) or failed if itself else failed
 
 
-def _update_models() -> None:
+def _update_models() -> int:
     import asyncio
 
     from piolet.llm.catalog.refresh import refresh_models
+    from piolet.llm.errors import LlmError
     from piolet.llm.models import Models
 
-    asyncio.run(refresh_models(Models.open(agent_dir(os.environ))))
-    print("Updated the lists of models")
+    folder = agent_dir(os.environ)
+    settings = SettingsFiles(folder, Path.cwd(), project_trusted=False).settings
+    models = Models.open(folder, proxy=settings.http_proxy)
+
+    async def refresh() -> Mapping[str, int | LlmError]:
+        try:
+            return await refresh_models(models, catalog_url=settings.catalog_url)
+        finally:
+            await models.aclose()
+
+    results = asyncio.run(refresh())
+    for name, result in results.items():
+        if isinstance(result, LlmError):
+            complain(f"{name}: {result}")
+        else:
+            print(f"{one_line(name)}: {result} model{'s' * (result != 1)}")
+    if not results:
+        print("No provider with credentials lists its models")
+    return 1 if any(isinstance(result, LlmError) for result in results.values()) else 0
 
 
 def _update_itself(arguments: Namespace) -> int:

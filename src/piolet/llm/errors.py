@@ -91,6 +91,15 @@ def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
 
 
+_secret_header = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+
+
+def header_secrets(headers: Mapping[str, str]) -> set[str]:
+    """Return what of `headers` must not be shown: the values of those that carry credentials."""
+    values = [value for name, value in headers.items() if _secret_header.search(name)]
+    return {*values, *(value.rpartition(" ")[2] for value in values)}
+
+
 def hide_secrets(text: str, secrets: Iterable[str]) -> str:
     """Return `text` with every one of `secrets` masked. Short ones are no secrets: they would hide half of the text."""
     for secret in sorted((s for s in secrets if len(s) >= 8), key=len, reverse=True):

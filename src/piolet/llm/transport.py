@@ -20,7 +20,15 @@ from piolet._version import __version__
 from piolet.base.abort import Aborted, abortable, sleep
 from piolet.base.json import encode, loads
 from piolet.llm.builder import MessageBuilder
-from piolet.llm.errors import LlmError, ProviderError, RequestError, hide_secrets, http_error_text, network_error
+from piolet.llm.errors import (
+    LlmError,
+    ProviderError,
+    RequestError,
+    header_secrets,
+    hide_secrets,
+    http_error_text,
+    network_error,
+)
 from piolet.llm.events import AssistantEvent, StartEvent
 from piolet.llm.messages import AssistantMessage
 from piolet.llm.model import CacheRetention, Context, Model, StreamOptions
@@ -39,7 +47,6 @@ ERROR_BODY_SECONDS = 10.0
 MAX_ERROR_BODY = 256 * 1024
 USER_AGENT = f"piolet/{__version__} ({sys.platform}; python/{sys.version.split()[0]}; {os.uname().machine})"
 _header_value = re.compile(r"[\t\x20-\x7e]*")
-_secret_header = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 
 
 def run_request(model: Model, context: Context, options: StreamOptions, pool: HttpPool) -> AssistantStream:
@@ -124,16 +131,11 @@ class _Exchange:
         if self._options.on_headers is not None:
             await self._abortable(self._options.on_headers(merged, self._model))
         headers = {name: value.strip() for name, value in merged.items() if value is not None}
-        self._note_secrets(headers)
+        self._secrets |= header_secrets(headers)
         for name, value in headers.items():
             if not _header_value.fullmatch(value):
                 raise RequestError(f"The header '{name}' holds characters that HTTP does not allow")
         return headers
-
-    def _note_secrets(self, headers: Mapping[str, str]) -> None:
-        for name, value in headers.items():
-            if _secret_header.search(name):
-                self._secrets |= {value, value.rpartition(" ")[2]}
 
     # -------------------------------------------------------------------------------------------------- sending
 
@@ -159,7 +161,7 @@ class _Exchange:
     async def _try(self, protocol: WireProtocol, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
         if protocol.sign is not None:
             signed = await self._abortable(protocol.sign(self._model, self._options, url, headers, body))
-            self._note_secrets(signed)
+            self._secrets |= header_secrets(signed)
             headers = {**headers, **signed}
         client = await self._abortable(self._pool.client(url, self._options.env))
         import httpx
