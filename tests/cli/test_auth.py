@@ -71,6 +71,50 @@ def test_a_key_typed_in_a_terminal_is_not_shown(place: Place) -> None:
     assert stored(place)["groq"]["key"] == SECRET
 
 
+def test_an_interrupt_while_a_key_is_asked_for_stores_nothing(place: Place) -> None:
+    with Terminal([*PIOLET, "auth", "login", "groq"], cwd=place.cwd, env=place.environment()) as terminal:
+        terminal.wait_for("API key for groq")
+        terminal.send("\x03")
+        assert terminal.wait_for_exit() == 130
+        assert b"Traceback" not in terminal.output
+    assert not (place.agent / "auth.json").exists()
+
+
+LOGIN_BY_EXTENSION = """
+import time
+from piolet.llm.credentials.records import OAuthCredential
+from piolet.llm.model import Model
+
+class Badge:
+    name = "Badge"
+
+    async def login(self, ui):
+        return OAuthCredential("token-1", await ui.ask("Your badge?"), 0)
+
+    async def renew(self, credential):
+        hour = int(time.time() * 1000) + 3_600_000
+        return OAuthCredential(f"token of {credential.refresh}", credential.refresh, hour)
+
+def extension(pi):
+    gate = {"baseUrl": "http://gate.example", "api": "openai-completions", "models": [{"id": "g1"}]}
+    pi.register_provider("gate", gate, login=Badge())
+    pi.register_provider("xai", login=Badge())
+"""
+
+
+def test_extensions_know_how_to_log_in(place: Place) -> None:
+    (place.agent / "extensions").mkdir(parents=True)
+    (place.agent / "extensions" / "gate.py").write_text(LOGIN_BY_EXTENSION)
+    for provider in ("gate", "xai"):
+        done = auth(place, f"login {provider}", stdin=f"badge {provider}\n")
+        assert (done.exit, done.stdout) == (0, f"Logged in to {provider}.\n"), done.stderr
+        assert stored(place)[provider]["refresh"] == f"badge {provider}"
+        assert auth(place, f"print-bearer-token --provider {provider}").stdout == f"token of badge {provider}\n"
+    assert auth(place, "check --model gate/g1").stdout == "ready\n"
+    assert "gate" in place.run("--list-models", "g1").stdout
+    assert auth(place, "login nope").stderr.startswith('Error: Unknown provider "nope". Known ones: ')
+
+
 @pytest.mark.parametrize(
     ("words", "exit", "said"),
     [

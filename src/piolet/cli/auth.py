@@ -8,26 +8,41 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import re
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import NoReturn
 
+from piolet.app.options import RuntimeOptions, agent_dir
+from piolet.app.settings import SettingsError
+from piolet.app.settings_files import SettingsFiles
 from piolet.base.ansi import strip_escapes
 from piolet.base.json import dumps
 from piolet.cli.login_terminal import TerminalLogin, read_key
 from piolet.llm.credentials.errors import CredentialError, MissingCredentials
 from piolet.llm.credentials.records import ApiKeyCredential, OAuthCredential
+from piolet.llm.credentials.store import AuthFile
 from piolet.llm.errors import LlmError
 from piolet.llm.models import Models
-from piolet.llm.patterns import resolve_choice
+from piolet.llm.patterns import Choice, resolve_choice
+from piolet.modes.say import warn
 
 _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class _Usage(Exception):
     """The words cannot be understood."""
+
+
+class _KeyWanted(Exception):
+    """A key is to be stored. It is asked for outside of the event loop, where an interrupt ends the waiting."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(provider)
+        self.provider = provider
 
 
 class _Parser(argparse.ArgumentParser):
@@ -44,14 +59,50 @@ def main(argv: Sequence[str]) -> int:
         return 0
     try:
         options = parser.parse_args(words)
-        models = _open_models()
-        return int(options.run(models, options))
+        try:
+            return asyncio.run(_run(options))
+        except _KeyWanted as wanted:
+            store = AuthFile(agent_dir(os.environ) / "auth.json")
+            store.set(wanted.provider, ApiKeyCredential(read_key(wanted.provider)))
+            print(f"Stored the key for {wanted.provider}.")
+            return 0
+    except KeyboardInterrupt:
+        print("\nAborted.", file=sys.stderr)
+        return 130
     except _Usage as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2 if words[0] == "check" else 1
     except LlmError as error:
         print(f"Error: {strip_escapes(str(error))}", file=sys.stderr)
         return 1
+
+
+async def _run(options: argparse.Namespace) -> int:
+    """Run a command; with the extensions, which may know providers and logins, where it cannot go without them."""
+    models = _open_models()
+    if not _needs_extensions(models, options):
+        return int(await options.run(models, options))
+    from piolet.app.trust import TrustError
+    from piolet.cli.extensions import with_extensions
+
+    try:
+        async with with_extensions(RuntimeOptions(offline=True)) as runtime:
+            return int(await options.run(runtime.services.models, options))
+    except (SettingsError, TrustError) as error:
+        raise CredentialError(str(error)) from error
+
+
+def _needs_extensions(models: Models, options: argparse.Namespace) -> bool:
+    if options.run in (_logout, _status):
+        return False
+    if options.provider is None:
+        return bool(options.model) and _choice(models, options).model is None
+    if models.get_provider(options.provider) is None:
+        return True
+    if options.run is _login and options.api_key:
+        return False
+    by_login = options.run is _login or isinstance(models.credentials.get(options.provider), OAuthCredential)
+    return by_login and models.login(options.provider) is None
 
 
 def _parser() -> _Parser:
@@ -88,42 +139,34 @@ def _parser() -> _Parser:
 
 
 def _open_models() -> Models:
-    import os
-
-    from piolet.app.options import agent_dir
-
-    models = Models.open(agent_dir(os.environ))
+    folder = agent_dir(os.environ)
+    settings = SettingsFiles(folder, Path.cwd(), project_trusted=False).settings
+    models = Models.open(folder, proxy=settings.http_proxy)
     if models.error:
-        print(f"Warning: {strip_escapes(models.error)}", file=sys.stderr)
+        warn(models.error)
     return models
 
 
 # -------------------------------------------------------------------------------------------------- in, out, status
 
 
-def _login(models: Models, options: argparse.Namespace) -> int:
+async def _login(models: Models, options: argparse.Namespace) -> int:
     provider = _known(models, options.provider)
     if options.api_key or models.login(provider) is None:
-        models.credentials.set(provider, ApiKeyCredential(read_key(provider)))
-        print(f"Stored the key for {provider}.")
-        return 0
-    try:
-        asyncio.run(models.log_in(provider, TerminalLogin(browser=not options.no_browser)))
-    except KeyboardInterrupt:
-        print("\nAborted.", file=sys.stderr)
-        return 130
+        raise _KeyWanted(provider)
+    await models.log_in(provider, TerminalLogin(browser=not options.no_browser))
     print(f"Logged in to {provider}.")
     return 0
 
 
-def _logout(models: Models, options: argparse.Namespace) -> int:
+async def _logout(models: Models, options: argparse.Namespace) -> int:
     removed = models.credentials.remove(options.provider)
     said = "Removed the stored credentials" if removed else "There are no stored credentials"
     print(f"{said} for {options.provider}. Environment variables and models.json are as they were.")
     return 0
 
 
-def _status(models: Models, options: argparse.Namespace) -> int:
+async def _status(models: Models, options: argparse.Namespace) -> int:
     rows = [("provider", "credentials", "from")]
     names = list(dict.fromkeys((*models.providers(), *models.credentials.providers())))
     for name in names:
@@ -143,14 +186,14 @@ def _status(models: Models, options: argparse.Namespace) -> int:
 # ------------------------------------------------------------------------------------------- for other programs
 
 
-def _check(models: Models, options: argparse.Namespace) -> int:
+async def _check(models: Models, options: argparse.Namespace) -> int:
     provider, secret, kind = options.provider or options.model, "", ""
     try:
         provider = _named_provider(models, options)
         if models.get_provider(provider) is None:
             status, reason = "not_ready", "provider_not_found"
         else:
-            secret, kind = _secret(models, provider, renew=not options.no_refresh)
+            secret, kind = await _secret(models, provider, renew=not options.no_refresh)
             status, reason = "ready", ""
     except _NoModel:
         status, reason = "invalid", "invalid_state"
@@ -168,31 +211,31 @@ def _check(models: Models, options: argparse.Namespace) -> int:
     return {"ready": 0, "not_ready": 1, "invalid": 2}[status]
 
 
-def _print_api_key(models: Models, options: argparse.Namespace) -> int:
+async def _print_api_key(models: Models, options: argparse.Namespace) -> int:
     provider = _named_provider(models, options)
     if models.is_using_oauth(provider):
         raise CredentialError(f'Provider "{provider}" is configured with a login, not an API key')
-    print(_secret(models, provider)[0])
+    print((await _secret(models, provider))[0])
     return 0
 
 
-def _print_bearer_token(models: Models, options: argparse.Namespace) -> int:
+async def _print_bearer_token(models: Models, options: argparse.Namespace) -> int:
     provider = _named_provider(models, options)
     if not models.is_using_oauth(provider):
         raise CredentialError(f'Provider "{provider}" is not configured with a login')
     if options.min_expiry is None:
-        print(asyncio.run(models.bearer_token(provider)))
+        print(await models.bearer_token(provider))
     else:
-        print(asyncio.run(models.bearer_token(provider, left_ms=_duration_ms(options.min_expiry))))
+        print(await models.bearer_token(provider, left_ms=_duration_ms(options.min_expiry)))
     return 0
 
 
-def _secret(models: Models, provider: str, *, renew: bool = True) -> tuple[str, str]:
+async def _secret(models: Models, provider: str, *, renew: bool = True) -> tuple[str, str]:
     """Return the key or token of a provider, and which of the two it is."""
     stored = models.credentials.get(provider)
     if isinstance(stored, OAuthCredential):
         if renew:
-            return asyncio.run(models.bearer_token(provider)), "oauth"
+            return await models.bearer_token(provider), "oauth"
         if stored.expires_within(0):
             raise CredentialError(f'The login for "{provider}" has expired.')
         return stored.access, "oauth"
@@ -211,10 +254,14 @@ def _named_provider(models: Models, options: argparse.Namespace) -> str:
         return str(options.provider)
     if not options.model:
         raise _Usage("give --provider ID or --model PATTERN")
-    choice = resolve_choice(options.model, models.get_all(), models.has_configured_auth)
+    choice = _choice(models, options)
     if choice.model is None:
         raise _NoModel(choice.error.text if choice.error else "no model")
     return choice.model.provider
+
+
+def _choice(models: Models, options: argparse.Namespace) -> Choice:
+    return resolve_choice(options.model, models.get_all(), models.has_configured_auth)
 
 
 def _known(models: Models, provider: str) -> str:

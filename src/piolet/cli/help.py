@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from piolet.app.options import RuntimeOptions
 from piolet.cli.args import OPTIONS
+from piolet.cli.extensions import with_extensions
 from piolet.modes.say import warn
 
 
@@ -18,14 +19,11 @@ def show_help(options: RuntimeOptions) -> int:
 
 async def _flags(options: RuntimeOptions) -> list[tuple[str, str]]:
     """Return the options of extensions with their descriptions. What is wrong with extensions is a warning."""
-    from piolet.app.runtime import Runtime
     from piolet.app.settings import SettingsError
     from piolet.app.trust import TrustError
 
     try:
-        async with Runtime.without_session(options) as runtime:
-            for failure in runtime.extensions.failures:
-                warn(f"{failure.owner}: {failure.error}")
+        async with with_extensions(options) as runtime:
             flags = runtime.extensions.flags.values()
             return [(flag.name + (" TEXT" if flag.type == "string" else ""), flag.description) for flag in flags]
     except (SettingsError, TrustError) as error:

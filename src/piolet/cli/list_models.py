@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from piolet.app.options import RuntimeOptions
-from piolet.app.services import open_models
-from piolet.app.settings_files import SettingsFiles
+from piolet.cli.extensions import with_extensions
 from piolet.llm.model import Model
-from piolet.modes.say import warn
+from piolet.modes.say import one_line, warn
 
 HEADER = ("provider", "model", "context", "max-out", "thinking", "images")
 
 
 def list_models(options: RuntimeOptions, search: str) -> int:
     """Print the models whose provider and id hold the words of `search`; return the exit code."""
-    models = open_models(options, SettingsFiles(options.agent_dir, options.cwd, project_trusted=False).settings)
-    if models.error:
-        warn(models.error)
-    available = models.get_available()
+    available = asyncio.run(_available(options))
     if not available:
         print("No models available. Set a provider's API key, or run: piolet auth login")
         return 0
@@ -30,8 +27,15 @@ def list_models(options: RuntimeOptions, search: str) -> int:
     rows = [HEADER, *(_row(model) for model in sorted(found, key=lambda model: (model.provider, model.id)))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+        print(one_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))))
     return 0
+
+
+async def _available(options: RuntimeOptions) -> list[Model]:
+    async with with_extensions(options) as runtime:
+        for notice in runtime.services.notices:
+            warn(notice)
+        return runtime.services.models.get_available()
 
 
 def _fits(text: str, words: Sequence[str]) -> bool:
