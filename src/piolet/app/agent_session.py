@@ -5,7 +5,6 @@ commands, expansion of skills and templates, credentials, the settings. Nothing 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
@@ -392,18 +391,6 @@ class AgentSession:
         """Return what the session has used, over all branches, and how full the window is."""
         usage = None if self.model is None else self.harness.context_usage()
         return SessionStats(self.session.id, self.session.path, self.session.totals(), usage)
-
-    def export_html(self, path: str | None = None) -> str:
-        """Write the session as an HTML page, the secrets of this machine masked; return its path.
-
-        Raises `SessionError`.
-        """
-        from piolet.app.export.html import export_html
-        from piolet.app.secrets import Secrets
-
-        services = self.services
-        secrets = Secrets.of(services.options.agent_dir, os.environ, services.options.api_key)
-        return export_html(self.session, secrets, str(services.cwd), path)
 
     async def dispose(self) -> None:
         """Stop what is under way and close the session."""

@@ -336,6 +336,21 @@ class Runtime:
         if self._extensions is not None:
             await self._extensions.close()
 
+    async def export_html(self, path: str | None = None) -> str:
+        """Write the session as an HTML page, the secrets of this machine masked; return its path.
+
+        Raises `SessionError`.
+        """
+        from piolet.app.export.html import export_html
+        from piolet.app.export.surroundings import surroundings
+        from piolet.app.secrets import Secrets
+
+        harness, services = self.session.harness, self.services
+        secrets = Secrets.of(services.options.agent_dir, os.environ, services.options.api_key)
+        prompt = harness.agent.system_prompt or (await harness.build_prompt())[0]
+        around = surroundings(self, self.session.session, prompt, [tool.spec() for tool in harness.agent.tools])
+        return export_html(self.session.session, secrets, str(services.cwd), path, around)
+
     # ---- ending
 
     def request_shutdown(self) -> None:

@@ -40,6 +40,16 @@ class Secrets:
         """Return `text` with every secret replaced."""
         return self._pattern.sub(MASK, text) if self._pattern else text
 
+    def mask_in(self, value: Any) -> Any:
+        """Return a JSON value with the secrets in all its texts replaced."""
+        if isinstance(value, str):
+            return self.mask(value)
+        if isinstance(value, list):
+            return [self.mask_in(item) for item in value]
+        if isinstance(value, dict):
+            return {self.mask(key): self.mask_in(item) for key, item in value.items()}
+        return value
+
 
 def _json(path: Path) -> dict[str, Any]:
     try:

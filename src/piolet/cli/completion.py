@@ -12,7 +12,7 @@ SHELLS = ("bash", "zsh", "fish")
 #: Words after a command of its own.
 SUBCOMMANDS = {
     "auth": "login logout status check print-api-key print-bearer-token",
-    "sessions": "list show tree search export import rename delete verify",
+    "sessions": "list show tree search open export import rename delete verify",
     "completion": " ".join(SHELLS),
 }
 #: Options whose value is a file or folder.

@@ -1,18 +1,22 @@
-"""``--export FILE [OUT]``: write a session as an HTML page and end."""
+"""Write a session as an HTML page: ``--export FILE [OUT]``, and for ``piolet sessions open``."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
 from piolet.app.export.html import export_html
+from piolet.app.export.surroundings import Surroundings
 from piolet.app.options import RuntimeOptions
 from piolet.app.secrets import Secrets
 from piolet.app.services import early_place
+from piolet.cli.progress import Progress
 from piolet.cli.session_choice import find_session
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.places import Found
 from piolet.harness.session.session import Session
+from piolet.modes.say import warn
 
 
 def export(reference: str, out: str | None, options: RuntimeOptions) -> int:
@@ -23,8 +27,30 @@ def export(reference: str, out: str | None, options: RuntimeOptions) -> int:
         path = Path(found.path) if isinstance(found, Found) else found
     if not path.is_file():
         raise SessionError(f"File not found: {path}")
-    secrets = Secrets.of(options.agent_dir, os.environ)
-    with Session.open(str(path), read_only=True) as session:
-        written = export_html(session, secrets, str(options.cwd), out)
-    print(f"Exported to: {written}")
+    print(f"Exported to: {write_page(str(path), out, options)}")
     return 0
+
+
+def write_page(path: str, out: str | None, options: RuntimeOptions) -> str:
+    """Write the session file at `path` as a page to `out`; return its path. Raises `SessionError`."""
+    with Session.open(path, read_only=True) as session:
+        around, warnings = asyncio.run(_surroundings(session, options))
+        for warning in warnings:
+            warn(warning)
+        with Progress("Exporting"):
+            return export_html(session, Secrets.of(options.agent_dir, os.environ), str(options.cwd), out, around)
+
+
+async def _surroundings(session: Session, options: RuntimeOptions) -> tuple[Surroundings, list[str]]:
+    """Return what settings and extensions bring to the page, and what is wrong with them."""
+    from piolet.app.export.surroundings import surroundings
+    from piolet.app.runtime import Runtime
+    from piolet.app.settings import SettingsError
+    from piolet.app.trust import TrustError
+
+    try:
+        async with Runtime.without_session(options) as runtime:
+            failures = [f"{failure.owner}: {failure.error}" for failure in runtime.extensions.failures]
+            return surroundings(runtime, session), failures
+    except (SettingsError, TrustError) as error:
+        return Surroundings(), [str(error)]

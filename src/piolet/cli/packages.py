@@ -15,6 +15,7 @@ from piolet.app.resources.resolve import Places
 from piolet.app.services import project_trust
 from piolet.app.settings import SettingsError
 from piolet.app.settings_files import Scope, SettingsFiles
+from piolet.cli.progress import Progress
 from piolet.modes.say import complain, one_line
 
 _SELF = ("self", "pi", "piolet")
@@ -71,7 +72,9 @@ def _manager(arguments: Namespace, scope: Scope | None = None) -> PackageManager
 
 def _install(arguments: Namespace) -> int:
     _refuse_offline("install")
-    installed = _manager(arguments).install(arguments.source)
+    manager = _manager(arguments)
+    with Progress(f"Installing {arguments.source}"):
+        installed = manager.install(arguments.source)
     print(f"Installed {installed.source} ({installed.path})")
     return 0
 
@@ -109,7 +112,9 @@ def _update(arguments: Namespace) -> int:
     )
     if arguments.extensions or arguments.all or (named and named not in _SELF):
         one = None if named in (None, *_SELF) else named
-        renewed = _manager(arguments).update(one)
+        manager = _manager(arguments)
+        with Progress(f"Updating {one or 'packages'}"):
+            renewed = manager.update(one)
         for package in renewed:
             print(f"Updated {package.source}")
         if not renewed:
@@ -137,7 +142,8 @@ def _update_models() -> int:
         finally:
             await models.aclose()
 
-    results = asyncio.run(refresh())
+    with Progress("Updating the lists of models"):
+        results = asyncio.run(refresh())
     for name, result in results.items():
         if isinstance(result, LlmError):
             complain(f"{name}: {result}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from piolet.base.ansi import strip_escapes
 from piolet.base.json import dumps, loads, to_plain
+from piolet.cli.progress import Progress
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.places import SessionPlace
 from piolet.harness.session.session import Session
@@ -67,6 +68,9 @@ def _parser() -> ArgumentParser:
     add("search", _search, 'search all folders: words, "a phrase", or re:PATTERN').add_argument(
         "query", nargs="+", metavar="QUERY"
     )
+    add_for_one("open", _open_page, "show a session with all its branches in the browser").add_argument(
+        "file", nargs="?", metavar="FILE", help="where to write the page; default: a temporary folder"
+    )
     add_for_one("export", _export, "write the current branch as a session file").add_argument(
         "file", nargs="?", metavar="FILE", help="default: session-TIME.jsonl"
     )
@@ -85,13 +89,15 @@ def _parser() -> ArgumentParser:
 
 def _list(arguments: Namespace) -> int:
     place = session_place(arguments.session_dir)
-    return _print_infos(arguments, place.all_sessions() if arguments.all else place.sessions(), "No sessions here")
+    infos = _read_infos(place.all_files()) if arguments.all else _read_infos(place.files(), place)
+    return _print_infos(arguments, infos, "No sessions here")
 
 
 def _search(arguments: Namespace) -> int:
     from piolet.harness.session.picker import search
 
-    found = search(session_place(arguments.session_dir).all_sessions(), " ".join(arguments.query))
+    infos = _read_infos(session_place(arguments.session_dir).all_files())
+    found = search(infos, " ".join(arguments.query))
     return _print_infos(arguments, found, "Nothing found")
 
 
@@ -151,13 +157,28 @@ def _tree(arguments: Namespace) -> int:
     return 0
 
 
+def _open_page(arguments: Namespace) -> int:
+    from tempfile import mkdtemp
+
+    from piolet.app.options import RuntimeOptions, agent_dir
+    from piolet.cli.export import write_page
+    from piolet.cli.opener import open_page
+
+    path = _find(arguments)
+    target = arguments.file or os.path.join(mkdtemp(prefix="piolet-"), f"{Path(path).stem}.html")
+    written = os.path.abspath(write_page(path, target, RuntimeOptions(Path.cwd(), agent_dir(os.environ))))
+    if not open_page(written):
+        warn("There is no program here that opens it in a browser")
+    return _print_result(arguments, {"path": written}, f"Written to: {written}")
+
+
 # ------------------------------------------------------------------------------------------------------------ changing
 
 
 def _export(arguments: Namespace) -> int:
     from piolet.harness.session.copying import export_jsonl
 
-    with _open(arguments) as session:
+    with _open(arguments) as session, Progress("Exporting"):
         path = export_jsonl(session, arguments.file)
     return _print_result(arguments, {"path": path}, f"Exported to: {path}")
 
@@ -166,7 +187,8 @@ def _import(arguments: Namespace) -> int:
     from piolet.harness.session.copying import import_jsonl
 
     source = os.path.expanduser(arguments.file)
-    path = import_jsonl(source, session_place(arguments.session_dir).folder)
+    with Progress(f"Importing {arguments.file}"):
+        path = import_jsonl(source, session_place(arguments.session_dir).folder)
     return _print_result(arguments, {"path": path}, f"Imported as: {path}")
 
 
@@ -195,29 +217,34 @@ def _verify(arguments: Namespace) -> int:
         paths: Iterable[str] = [_find_in(place, reference) for reference in arguments.session]
     else:
         paths = place.all_files() if arguments.all else place.files()
-    results, unread = [], False
-    for path in paths:
-        try:
-            report = verify(path)
-        except OSError as error:
-            complain(f"{path} cannot be read: {error.strerror}")
-            unread = True
-            continue
-        result: dict[str, Any] = {
-            "path": path,
-            "entries": report.entries,
-            "problems": [to_plain(problem) for problem in report.problems],
-        }
-        if report.problems and arguments.repair:
-            result["repaired"] = repair(path)
-        results.append(result)
-        if not arguments.json:
-            problems = len(report.problems)
-            print(one_line(f"{path}: {report.entries} entries, {f'{problems} problems' if problems else 'sound'}"))
-            for problem in report.problems:
-                print(one_line(f"  line {problem.line}: {problem.kind}: {problem.text}"))
-            if "repaired" in result:
-                print(one_line(f"  repaired copy: {result['repaired']}"))
+    results: list[dict[str, Any]] = []
+    unread: list[OSError] = []
+    with Progress("Repairing" if arguments.repair else "Checking") as progress:
+        for path in progress.each(paths):
+            try:
+                report = verify(path)
+            except OSError as error:
+                error.filename = path
+                unread.append(error)
+                continue
+            result: dict[str, Any] = {
+                "path": path,
+                "entries": report.entries,
+                "problems": [to_plain(problem) for problem in report.problems],
+            }
+            if report.problems and arguments.repair:
+                result["repaired"] = repair(path)
+            results.append(result)
+    for error in unread:
+        complain(f"{error.filename} cannot be read: {error.strerror}")
+    for result in () if arguments.json else results:
+        count = len(result["problems"])
+        found = f"{count} problems" if count else "sound"
+        print(one_line(f"{result['path']}: {result['entries']} entries, {found}"))
+        for problem in result["problems"]:
+            print(one_line(f"  line {problem['line']}: {problem['kind']}: {problem['text']}"))
+        if "repaired" in result:
+            print(one_line(f"  repaired copy: {result['repaired']}"))
     if arguments.json:
         _print_json(results)
     return 1 if unread or any(result["problems"] for result in results) else 0
@@ -265,6 +292,14 @@ def _facts(session: Session) -> dict[str, Any]:
         "cost": totals.cost,
         "problems": [to_plain(problem) for problem in session.problems],
     }
+
+
+def _read_infos(paths: Iterable[str], place: SessionPlace | None = None) -> list[SessionInfo]:
+    """Return what a list shows of the files, newest first; of a flat `place` only the sessions of its folder."""
+    from piolet.harness.session.listing import list_files
+
+    with Progress("Reading sessions") as progress:
+        return list_files(progress.each(paths), place.cwd if place is not None and place.flat else None)
 
 
 def _print_infos(arguments: Namespace, infos: Sequence[SessionInfo], none: str) -> int:

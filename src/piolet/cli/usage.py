@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from piolet.modes.say import one_line
+from piolet.cli.progress import Progress
+from piolet.modes.say import complain, one_line
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -22,8 +23,9 @@ def main(argv: Sequence[str]) -> int:
     from piolet.app.usage import read_usage, summed
     from piolet.cli.sessions import session_place
 
-    files = sorted(session_place(arguments.session_dir).all_files())
-    rows = [row for row in read_usage(files) if not arguments.since or row.day >= arguments.since]
+    with Progress("Reading sessions") as progress:
+        files = progress.each(sorted(session_place(arguments.session_dir).all_files()))
+        rows = [row for row in read_usage(files) if not arguments.since or row.day >= arguments.since]
     if arguments.json:
         from piolet.base.json import dumps
 
@@ -32,8 +34,25 @@ def main(argv: Sequence[str]) -> int:
     if not rows:
         print("No usage is recorded" + (f" since {arguments.since}" if arguments.since else ""))
         return 0
+    if arguments.html:
+        return _write_page(arguments.html, rows)
     views = [arguments.by] if arguments.by else VIEWS
     print("\n\n".join(_table(view, summed(rows, view)) for view in views))
+    return 0
+
+
+def _write_page(target: str, rows: Sequence[UsageRow]) -> int:
+    from pathlib import Path
+
+    from piolet.app.export.usage_page import usage_page
+    from piolet.base.files import write_private
+
+    try:
+        write_private(Path(target).expanduser(), usage_page(rows).encode("utf-8", "replace"))
+    except OSError as error:
+        complain(f"{target} cannot be written: {error.strerror}")
+        return 1
+    print(f"Written to: {one_line(target)}")
     return 0
 
 
@@ -46,6 +65,9 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--by", choices=VIEWS, help="only this table")
     parser.add_argument("--since", metavar="YYYY-MM-DD", help="leave out earlier days (UTC)")
     parser.add_argument("--json", action="store_true", help="write JSON: one record a day, project and model")
+    parser.add_argument(
+        "--html", metavar="FILE", nargs="?", const="piolet-usage.html", help="write a page with charts to FILE"
+    )
     parser.add_argument("--session-dir", metavar="DIR", help="the folder of the sessions")
     return parser
 

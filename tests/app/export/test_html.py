@@ -1,209 +1,182 @@
-"""A session as a page: everything is in it, nothing in it runs, nothing outside of it is asked for."""
+"""The file of a page: everything of the session is in it as data that ends no element and that nothing may run."""
 
 from __future__ import annotations
 
+import base64
 import json
 import re
-from html.parser import HTMLParser
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from piolet.app.export.html import export_html
+from piolet.app.export.styles import theme_style
+from piolet.app.export.surroundings import Surroundings
 from piolet.app.secrets import Secrets
 from piolet.harness.session.errors import NotSaved
 from piolet.harness.session.session import Session
+from piolet.llm.model import ToolSpec
+from piolet.tui.theme import parse_theme
+from piolet.tui.theme_builtin import built_in_theme, theme_file
+from tests.support.showcase import SessionWriter, call, showcase
 
-VOID = {"meta", "img", "br", "hr", "link", "input"}
-PNG = "iVBORw0KGgo="
+EVIL = "<script>x()</script><img src=x onerror=y()>\x1b[31m\u202e<!--</SCRIPT >]]>"
 
 
-class Page(HTMLParser):
-    """Checks that elements are closed in order; collects ids, links and text."""
+class Page:
+    """The parts of a page."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.text = ""
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in VOID:
-            self.open.append(tag)
-        for name, value in attrs:
-            if name == "id":
-                self.ids.append(value or "")
-            elif name == "href":
-                self.links.append(value or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-class Writer:
-    """Writes the lines of a session file."""
-
-    def __init__(self, path: Path, cwd: str = "/w") -> None:
-        self.path = path
-        self.lines: list[Any] = [
-            {"type": "session", "version": 3, "id": "s", "timestamp": "2025-01-01T00:00:00.000Z", "cwd": cwd}
-        ]
-
-    def add(self, id: str, parent: str | None, **fields: Any) -> None:
-        time = f"2025-01-01T00:00:{len(self.lines) % 60:02}.000Z"
-        self.lines.append({"type": "message", "id": id, "parentId": parent, "timestamp": time, **fields})
-
-    def user(self, id: str, parent: str | None, text: str) -> None:
-        self.add(id, parent, message={"role": "user", "content": [{"type": "text", "text": text}]})
-
-    def answer(self, id: str, parent: str | None, *blocks: Any, **fields: Any) -> None:
-        content = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
-        message = {"role": "assistant", "content": content, "provider": "p", "model": "m", "stopReason": "stop"}
-        self.add(id, parent, message=message | fields)
-
-    def page(self, **secrets: str) -> tuple[str, Page]:
-        self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
-        with Session.open(str(self.path), read_only=True) as session:
-            target = export_html(session, Secrets(secrets.values()), str(self.path.parent), "page.html")
-        text = (self.path.parent / target).read_text()
-        return text, Page(text)
-
-
-@pytest.fixture
-def writer(tmp_path: Path) -> Writer:
-    return Writer(tmp_path / "s.jsonl")
-
-
-def call(id: str, name: str, **arguments: Any) -> dict[str, Any]:
-    return {"type": "toolCall", "id": id, "name": name, "arguments": arguments}
-
-
-def result(call_id: str, name: str, text: str, **fields: Any) -> dict[str, Any]:
-    content = [{"type": "text", "text": text}]
-    return {
-        "role": "toolResult",
-        "toolCallId": call_id,
-        "toolName": name,
-        "content": content,
-        "isError": False,
-    } | fields
-
-
-def test_every_branch_is_there_and_every_fork_leads_to_one(writer: Writer) -> None:
-    writer.user("a", None, "the question")
-    writer.answer("b", "a", "first answer")
-    writer.user("c", "b", "left behind")
-    writer.answer("d", "c", "also left behind")
-    writer.user("e", "b", "went on")
-    writer.answer("f", "e", "last answer")
-    writer.answer("g", "a", "another answer")
-    writer.lines.append(
-        {
-            "type": "label",
-            "id": "h",
-            "parentId": "f",
-            "timestamp": "2025-01-01T00:01:00.000Z",
-            "targetId": "c",
-            "label": "x",
-        }
-    )
-    text, page = writer.page()
-    for words in ("the question", "first answer", "left behind", "also left behind", "went on", "last answer"):
-        assert words in page.text
-    active, *others = re.split(r'<section id="branch-\d+">', text)[1:]
-    assert [id for id in "abcdefgh" if f'id="entry-{id}"' in active] == ["a", "b", "e", "f", "h"]
-    assert len(others) == 2
-    anchors = [link for link in page.links if link.startswith("#")]
-    assert len(anchors) >= 10
-    assert all(link[1:] in page.ids for link in anchors)
-    assert len(set(page.ids)) == len(page.ids)
-
-
-def test_a_call_shows_its_result_and_a_result_without_call_itself(writer: Writer) -> None:
-    writer.user("a", None, "go")
-    edit = call("1", "edit", path="/w/x.py", edits=[])
-    writer.answer("b", "a", edit, call("2", "bash", command="ls <dir>"), call("3", "mystery", deep={"x": [1]}))
-    diff = {"diff": "-1 old\n+1 new", "firstChangedLine": 1}
-    writer.add("c", "b", message=result("1", "edit", "Edited.", details=diff))
-    writer.add("d", "c", message=result("2", "bash", "no such <file>", isError=True))
-    picture = result("3", "mystery", "seen", content=[{"type": "image", "data": PNG, "mimeType": "image/png"}])
-    writer.add("e", "d", message=picture)
-    writer.add("f", "e", message=result("lost", "read", "nobody called"))
-    text, page = writer.page()
-    assert [id for id in "abcdef" if f'id="entry-{id}"' in text] == ["a", "b", "f"]
-    assert '<span class="fg-toolDiffAdded">' in text
-    assert 'class="call failed"' in text
-    assert f'src="data:image/png;base64,{PNG}"' in text
-    for words in ("$ ls <dir>", "no such <file>", "mystery", "nobody called", "x.py"):
-        assert words in page.text
-
-
-def test_a_chain_of_thousands_and_thousands_of_branches_are_no_matter(writer: Writer) -> None:
-    parent = None
-    for number in range(3000):
-        writer.user(f"m{number}", parent, f"message {number}")
-        parent = f"m{number}"
-    for number in range(1000):
-        writer.user(f"x{number}", f"m{number}", f"aside {number}")
-    _, page = writer.page()
-    assert page.text.count("aside ") == 1000
-    assert len([id for id in page.ids if id.startswith("branch-")]) == 1001
-
-
-def test_nothing_of_the_session_is_markup_or_an_address(writer: Writer) -> None:
-    evil = "<script>x()</script><img src=x onerror=y()>\x1b[31m\u202e\ud800[a](javascript:z())![b](http://spy/b.png)<//"
-    writer.user("a", None, evil)
-    writer.answer("b", "a", evil, {"type": "thinking", "thinking": evil}, call("1", evil, path=evil), errorMessage=evil)
-    writer.add("c", "b", message=result("1", evil, evil))
-    writer.add("d", "c", message={"role": "bashExecution", "command": evil, "output": evil, "exitCode": 3})
-    writer.add("e", "d", message={"role": "user", "content": [{"type": "image", "data": evil, "mimeType": evil}]})
-    writer.lines += [
-        {"type": kind, "id": f"k{number}", "parentId": "e", "timestamp": evil, **fields}
-        for number, (kind, fields) in enumerate(
-            [
-                ("custom", {"customType": evil, "data": evil}),
-                ("custom_message", {"customType": evil, "content": evil, "display": True}),
-                ("compaction", {"summary": evil, "tokensBefore": 1, "firstKeptEntryId": "a"}),
-                ("branch_summary", {"summary": evil, "fromId": evil}),
-                ("session_info", {"name": evil}),
-                ("model_change", {"provider": evil, "modelId": evil}),
-                (f"{evil}", {"anything": evil}),
-            ]
+        self.text = text
+        found = re.fullmatch(
+            r'(.*)<style>(.*)</style>(.*)<script type="application/json" id="facts">(.*)</script>\n'
+            r'<script type="application/json" id="session">(.*)</script>\n<script>(.*)</script>(.*)',
+            text,
+            re.DOTALL,
         )
-    ]
-    text, page = writer.page()
-    assert "<script" not in text
-    assert "<img" not in text
-    assert "\x1b" not in text
-    assert "\u202e" not in text
-    assert not [link for link in page.links if not re.match(r"#|http://spy", link)]
-    assert "default-src 'none'" in text
+        assert found is not None
+        self.head, self.style, _, self._facts, self._session, self.script, _ = found.groups()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return dict(json.loads(self._facts))
+
+    @property
+    def lines(self) -> list[Any]:
+        return list(json.loads(self._session))
+
+    @property
+    def data(self) -> str:
+        return self._facts + self._session
 
 
-def test_links_to_the_web_stay_links(writer: Writer) -> None:
-    writer.user(
-        "a", None, "[one](https://x.example/a?b=1&c=2) <https://y.example> [two](data:text/html,x) [three](/etc)"
+def page(session: SessionWriter, folder: Path, *secrets: str, around: Surroundings | None = None) -> Page:
+    path = session.write(folder / "s.jsonl")
+    with Session.open(str(path), read_only=True) as opened:
+        written = export_html(opened, Secrets(secrets), str(folder), "page.html", around)
+    return Page((folder / written).read_text())
+
+
+def hash_of(text: str) -> str:
+    return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def test_every_entry_of_every_branch_is_there_as_it_is_stored(tmp_path: Path) -> None:
+    session = showcase()
+    shown = page(session, tmp_path)
+    assert shown.lines[1:] == session.lines[1:]
+    assert shown.lines[0]["id"] == "0195-tram"
+    nodes = shown.facts["nodes"]
+    assert [node["id"] for node in nodes] == [line["id"] for line in session.lines[1:]]
+    assert [node.get("parent") for node in nodes] == [line["parentId"] for line in session.lines[1:]]
+    assert shown.facts["leaf"] == "end"
+
+
+def test_each_entry_stands_on_a_line_of_its_own(tmp_path: Path) -> None:
+    session = SessionWriter()
+    session.user("one\ntwo\r\nthree\u2028four")
+    shown = page(session, tmp_path)
+    rows = re.search(r'id="session">\[\n(.*?)\n\]</script>', shown.text, re.DOTALL)
+    assert rows is not None
+    assert len(rows[1].split("\n")) == 2
+
+
+def test_nodes_know_calls_results_and_usage(tmp_path: Path) -> None:
+    nodes = {node["id"]: node for node in page(showcase(), tmp_path).facts["nodes"]}
+    assert nodes["look"]["calls"] == ["c1", "c2"]
+    assert [node["call"] for node in nodes.values() if "call" in node] == ["c1", "c2", "c3", "c4", "c5"]
+    assert nodes["look"]["usage"] == [3200, 240, 0, 0, pytest.approx(0.0132)]
+    assert nodes["ask"]["label"] == "the question"
+    assert "usage" not in nodes["ask"]
+
+
+def test_only_the_script_and_the_style_of_the_page_are_allowed(tmp_path: Path) -> None:
+    shown = page(showcase(), tmp_path)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', shown.head)
+    assert policy is not None
+    assert policy[1] == (
+        f"default-src 'none'; script-src {hash_of(shown.script)}; require-trusted-types-for 'script'; "
+        f"style-src {hash_of(shown.style)}; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    _, page = writer.page()
-    web = [link for link in page.links if not link.startswith("#")]
-    assert web == ["https://x.example/a?b=1&c=2", "https://y.example"]
+    assert len(re.findall("(?i)<script", shown.text)) == 3
+    assert shown.head.index("Content-Security-Policy") < shown.head.index("<title>")
 
 
-def test_known_secrets_are_masked_everywhere(writer: Writer) -> None:
-    key = "sk-a&b<c>0123456789"
-    writer.user("a", None, f"my key is {key}")
-    writer.answer("b", "a", call("1", "bash", command=f"echo '{key}'"))
-    writer.add("c", "b", message=result("1", "bash", key))
-    _, page = writer.page(key=key)
-    assert key not in page.text
-    assert page.text.count("[secret]") == 3
+def test_the_scripts_never_write_markup(tmp_path: Path) -> None:
+    script = page(showcase(), tmp_path).script
+    for sink in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc"):
+        assert sink not in script
+
+
+def test_nothing_of_the_session_is_markup(tmp_path: Path) -> None:
+    session = SessionWriter(cwd=EVIL)
+    session.add("session_info", name=EVIL)
+    session.user(EVIL)
+    session.answer(EVIL, {"type": "thinking", "thinking": EVIL}, call(EVIL, EVIL, path=EVIL), errorMessage=EVIL)
+    session.result(EVIL, EVIL, EVIL)
+    session.add(EVIL, anything=EVIL)
+    around = Surroundings(prompt=EVIL, tools=[ToolSpec(EVIL, EVIL, {"type": "object", EVIL: EVIL})])
+    shown = page(session, tmp_path, around=around)
+    assert "<" not in shown.data
+    assert len(re.findall("(?i)<script", shown.text)) == 3
+    assert "<img" not in shown.text
+    title = re.search(r"<title>(.*?)</title>", shown.text, re.DOTALL)
+    assert title is not None
+    assert title[1].startswith("&lt;script&gt;x()")
+    assert "\x1b" not in title[1]
+    assert shown.facts["prompt"] == EVIL
+
+
+def test_known_secrets_are_masked_everywhere_and_the_data_stays_json(tmp_path: Path) -> None:
+    key = 'sk-a&b<c>"0123\\nx'
+    session = SessionWriter(cwd=f"/w/{key}")
+    session.user(f"my key is {key}")
+    session.answer(call("1", "bash", command=f"echo '{key}'"))
+    session.result("1", "bash", f"\\{key}", details={key: [key]})
+    shown = page(session, tmp_path, key, "12345678", around=Surroundings(prompt=key))
+    texts = json.dumps([shown.facts, shown.lines])
+    assert json.dumps(key)[1:-1] not in texts
+    assert shown.lines[1]["message"]["content"] == "my key is [secret]"
+    assert shown.lines[3]["message"]["details"] == {"[secret]": ["[secret]"]}
+
+
+def test_a_number_that_looks_like_a_secret_leaves_the_data_readable(tmp_path: Path) -> None:
+    session = SessionWriter()
+    session.user("number 1234567890 in a text")
+    session.lines[-1]["message"]["timestamp"] = 1234567890
+    shown = page(session, tmp_path, "1234567890")
+    assert shown.lines[1]["message"] == {
+        "role": "user",
+        "content": "number [secret] in a text",
+        "timestamp": 1234567890,
+    }
+
+
+def test_a_chain_of_thousands_and_thousands_of_branches_are_no_matter(tmp_path: Path) -> None:
+    session = SessionWriter()
+    trunk = [session.user(f"message {number}", id=f"m{number}") for number in range(3000)]
+    for number, id in enumerate(trunk[:1000]):
+        session.user(f"aside {number}", id=f"x{number}", on=id)
+    assert len(page(session, tmp_path).facts["nodes"]) == 4000
+
+
+def test_prompt_and_tools_of_the_running_session_are_in_its_page(tmp_path: Path) -> None:
+    tool = ToolSpec("look", "Looks.", {"type": "object", "properties": {}})
+    facts = page(showcase(), tmp_path, around=Surroundings(prompt="Be brief.", tools=[tool])).facts
+    assert facts["prompt"] == "Be brief."
+    assert facts["tools"] == [{"name": "look", "description": "Looks.", "parameters": tool.parameters}]
+
+
+def test_a_theme_without_colours_for_pages_gets_them_from_the_messages_of_the_user() -> None:
+    file = theme_file("dark") | {"name": "mine", "export": {"cardBg": "#010203"}}
+    file["colors"] = file["colors"] | {"userMessageBg": "#646464"}
+    style = theme_style(built_in_theme("light"), parse_theme(file))
+    dark = style.partition("prefers-color-scheme")[2]
+    assert "--pageBg:#464646;" in dark
+    assert "--cardBg:#010203;" in dark
+    assert "--infoBg:#646464;" in dark
 
 
 def test_what_is_not_saved_cannot_be_exported(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""A session as one HTML page: all its branches, with no script in it and nothing that it would load."""
+"""A session as one HTML page: a viewer of all its branches that asks the network for nothing."""

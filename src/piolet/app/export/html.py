@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from piolet.app.export.surroundings import Surroundings
 from piolet.app.secrets import Secrets
 from piolet.base.files import write_private
 from piolet.harness.session.errors import NotSaved, WriteFailed
 from piolet.harness.session.session import Session
 
 
-def export_html(session: Session, secrets: Secrets, cwd: str, path: str | None = None) -> str:
+def export_html(
+    session: Session, secrets: Secrets, cwd: str, path: str | None = None, around: Surroundings | None = None
+) -> str:
     """Write all branches of `session` to `path` and return it.
 
     By default the file is ``piolet-session-NAME.html`` in `cwd`, to which `path` is relative too. Only the user may
@@ -21,12 +24,10 @@ def export_html(session: Session, secrets: Secrets, cwd: str, path: str | None =
         raise NotSaved("Cannot export in-memory session to HTML")
     if not session.saved:
         raise NotSaved("Nothing to export yet - start a conversation first")
-    from piolet.app.export.markup import Markup
     from piolet.app.export.page import page
-    from piolet.tui.theme_builtin import built_in_theme
 
     target = path or f"piolet-session-{Path(session.path).stem}.html"
-    html = page(session, Markup(secrets), (built_in_theme("light"), built_in_theme("dark")))
+    html = page(session, secrets, around or Surroundings())
     try:
         write_private(Path(os.path.join(cwd, os.path.expanduser(target))), html.encode("utf-8", "replace"))
     except OSError as error:

@@ -16,10 +16,15 @@ def may_open_url(url: str) -> bool:
     return _web_address.fullmatch(url) is not None
 
 
+def find_opener() -> str | None:
+    """Return the program of this machine that opens addresses and files, if it has one."""
+    names = ("open",) if sys.platform == "darwin" else ("wslview", "xdg-open")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
 def open_url(url: str) -> bool:
     """Open `url` in the user's browser; return whether something was started that should do it."""
-    names = ("open",) if sys.platform == "darwin" else ("wslview", "xdg-open")
-    opener = next(filter(None, map(shutil.which, names)), None)
+    opener = find_opener()
     if opener is None or not may_open_url(url):
         return False
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

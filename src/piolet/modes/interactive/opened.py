@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from piolet.app.hook_points import SESSION_SHUTDOWN, SESSION_START, SessionShutdown, SessionStart
+from piolet.app.renderers.by_extensions import Renderers, ToolRenderers
 from piolet.app.services import Services
 from piolet.harness.hooks import HookFailure
 from piolet.modes.interactive.history import prompts_of
-from piolet.modes.interactive.renderers import Renderers, ToolRenderers
 from piolet.modes.interactive.sources import sources
 from piolet.modes.interactive.startup import header_block, resource_blocks
 from piolet.tui.blocks.messages import THINKING_LABEL

@@ -235,7 +235,7 @@ class Commands:
         return ...
 
     async def do_export_html(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        return {"path": self._session.export_html(optional(fields, "outputPath", str))}
+        return {"path": await self._runtime.export_html(optional(fields, "outputPath", str))}
 
     async def do_get_commands(self, fields: Mapping[str, Any], answer: Answer) -> Any:
         return {"commands": [command_record(command) for command in self._session.commands.list()]}

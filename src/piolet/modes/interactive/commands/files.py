@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 async def export(face: Face, rest: str) -> None:
     """``/export [PATH]``: a page, or JSONL if the path says so."""
-    session = face.runtime.session
     path = _path(face, rest)
     if path is not None and path.endswith(".jsonl"):
-        written = export_jsonl(session.session, path)
+        written = export_jsonl(face.runtime.session.session, path)
     else:
-        written = session.export_html(path)
+        written = await face.runtime.export_html(path)
     face.presenter.status(f"Session exported to: {written}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -22,7 +22,15 @@ from piolet.tui.spans import Line
 if TYPE_CHECKING:
     from piolet.app.extensions.definitions import Drawn
     from piolet.app.extensions.drawing import ToolSlots
-    from piolet.modes.interactive.surface import Surface
+    from piolet.tui.ui_theme import UiTheme
+
+
+class Canvas(Protocol):
+    """Where it is drawn. `attempt` returns what a call returns; None, and the owner's fault is told, if it raises."""
+
+    theme: UiTheme
+
+    def attempt(self, owner: object, call: Callable[[], Any]) -> Any: ...
 
 
 class RenderOptions(Struct, frozen=True):
@@ -35,11 +43,11 @@ class RenderOptions(Struct, frozen=True):
 
 
 class Renderers:
-    """What the extensions of `runner` draw; faults are told on `surface`."""
+    """What the extensions of `runner` draw."""
 
-    def __init__(self, runner: ExtensionRunner, surface: Surface) -> None:
+    def __init__(self, runner: ExtensionRunner, canvas: Canvas) -> None:
         self._runner = runner
-        self._surface = surface
+        self._canvas = canvas
         self._failed: set[object] = set()
 
     def message(self, message: CustomMessage, frame: Frame) -> Sequence[Line] | None:
@@ -62,14 +70,14 @@ class Renderers:
 
     def _inset(self, owner: object, render: Callable[..., Drawn], value: object, frame: Frame) -> list[Line] | None:
         options = RenderOptions(frame.expanded, frame.text_width)
-        lines = self.draw(owner, render, frame.text_width, value, options, self._surface.theme)
+        lines = self.draw(owner, render, frame.text_width, value, options, self._canvas.theme)
         return None if lines is None else inset(lines, frame)
 
     def draw(self, owner: object, render: Callable[..., Drawn], width: int, *arguments: object) -> list[Line] | None:
         """Return what `render` draws; None if it leaves that to others. A renderer that raised is not asked again."""
         if render in self._failed:
             return None
-        drawn = self._surface.attempt(owner, lambda: (_lines(render(*arguments), width),))
+        drawn = self._canvas.attempt(owner, lambda: (_lines(render(*arguments), width),))
         if drawn is None:
             self._failed.add(render)
             return None
@@ -87,8 +95,8 @@ def _lines(drawn: Drawn, width: int) -> list[Line] | None:
 class ToolRenderers(Mapping[str, ToolRenderer]):
     """The built-in renderers with those of the extensions' tools laid over them, slot by slot."""
 
-    def __init__(self, renderers: Renderers, runner: ExtensionRunner, surface: Surface) -> None:
-        self._renderers, self._runner, self._surface = renderers, runner, surface
+    def __init__(self, renderers: Renderers, runner: ExtensionRunner, canvas: Canvas) -> None:
+        self._renderers, self._runner, self._canvas = renderers, runner, canvas
 
     def __getitem__(self, name: str) -> ToolRenderer:
         slots = self._runner.drawing.tool_slots(name)
@@ -100,8 +108,13 @@ class ToolRenderers(Mapping[str, ToolRenderer]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
+    def drawn_by_extensions(self, name: str) -> bool:
+        """Whether an extension has a say in how calls of the tool `name` look."""
+        slots = self._runner.drawing.tool_slots(name)
+        return slots.call is not None or slots.result is not None
+
     def _overlaid(self, name: str, slots: ToolSlots) -> ToolRenderer:
-        usual, theme = BUILT_IN.get(name, GENERIC), self._surface.theme
+        usual, theme = BUILT_IN.get(name, GENERIC), self._canvas.theme
         boxed = slots.shell != "self"
 
         def draw(render: Callable[..., Drawn], view: ToolView, frame: Frame, *first: Any) -> Sequence[Line] | None:
