@@ -218,14 +218,13 @@ def _verify(arguments: Namespace) -> int:
     else:
         paths = place.all_files() if arguments.all else place.files()
     results: list[dict[str, Any]] = []
-    unread: list[OSError] = []
+    unread: list[str] = []
     with Progress("Repairing" if arguments.repair else "Checking") as progress:
         for path in progress.each(paths):
             try:
                 report = verify(path)
             except OSError as error:
-                error.filename = path
-                unread.append(error)
+                unread.append(f"{path} cannot be read: {error.strerror}")
                 continue
             result: dict[str, Any] = {
                 "path": path,
@@ -235,8 +234,8 @@ def _verify(arguments: Namespace) -> int:
             if report.problems and arguments.repair:
                 result["repaired"] = repair(path)
             results.append(result)
-    for error in unread:
-        complain(f"{error.filename} cannot be read: {error.strerror}")
+    for problem in unread:
+        complain(problem)
     for result in () if arguments.json else results:
         count = len(result["problems"])
         found = f"{count} problems" if count else "sound"
