@@ -60,13 +60,39 @@ def last_crash(folder: Path) -> str | None:
 
 
 def watch(loop: AbstractEventLoop, *, verbose: bool) -> None:
-    """Report what nobody awaited in `loop` too: Python would print its traceback."""
+    """Report what nobody waits for too, in `loop` and in threads: Python would print its traceback."""
+    import threading
 
     def on_error(loop: AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        report_crash(error if isinstance(error, Exception) else RuntimeError(context["message"]), verbose=verbose)
+        tell(error if isinstance(error, Exception) else RuntimeError(context["message"]))
+
+    def on_thread_error(arguments: threading.ExceptHookArgs) -> None:
+        if isinstance(arguments.exc_value, Exception):
+            tell(arguments.exc_value)
+
+    def tell(error: Exception) -> None:
+        path = _extension(error)
+        if path is None:
+            report_crash(error, verbose=verbose)
+            return
+        from piolet.harness.hooks import HookFailure
+        from piolet.modes.say import failure_teller
+
+        failure_teller(verbose=verbose)(HookFailure("in the background", path, None, error, 0))
 
     loop.set_exception_handler(on_error)
+    threading.excepthook = on_thread_error
+
+
+def _extension(error: BaseException) -> str | None:
+    """Return the file of the extension that `error` comes from; None if it comes from none."""
+    from piolet.app.extensions.loader import PREFIX
+
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if str(frame.f_globals.get("__name__")).startswith(PREFIX):
+            return frame.f_code.co_filename
+    return None
 
 
 def write_report(path: Path, text: str) -> None:

@@ -102,15 +102,15 @@ def _start(arguments: Arguments) -> int:
 
     files = read_files(arguments.files, options.cwd)
     place = early_place(options)
-    import asyncio
+    from piolet.cli.ending import run_to_end
 
     if mode == "interactive":
         choose_in = place if chosen_on_screen(arguments) else None
         if choose_in is None:
             options = replace(options, session=choose_session(arguments, place))
-        return asyncio.run(_run_on_screen(options, choose_in, files, arguments.messages, arguments.tui_mode))
+        return run_to_end(_run_on_screen(options, choose_in, files, arguments.messages, arguments.tui_mode))
     options = replace(options, session=choose_session(arguments, place))
-    return asyncio.run(_run(mode, options, files, arguments.messages))
+    return run_to_end(_run(mode, options, files, arguments.messages))
 
 
 def _check(arguments: Arguments, mode: Mode) -> None:

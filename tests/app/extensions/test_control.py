@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from piolet.app.hook_points import (
     SessionStart,
 )
 from piolet.app.options import NewSession
+from piolet.harness.hook_points import BeforeAgentStart
 from piolet.harness.session.session import Session
 from tests.app.extensions.stage import stage, write
 from tests.support.scripted_model import call, hangs, says
@@ -278,6 +280,40 @@ async def test_a_command_that_a_message_calls_can_reload(tmp_path: Path) -> None
         await made.prompt("go")
         assert ("start", "reload", False) in kept.log
         assert made.failures == []
+
+
+async def test_no_part_of_an_extension_can_tear_the_program_down(tmp_path: Path) -> None:
+    async def leave(*_: object) -> None:
+        sys.exit(3)
+
+    def extension(pi: ExtensionAPI) -> None:
+        for name in ("session_start", "context", "tool_result"):
+            pi.on(name, lambda event, ctx: sys.exit(3))  # type: ignore[call-overload]
+            pi.on(name, leave)  # type: ignore[call-overload]
+        pi.register_command("leave", leave)
+        pi.events.on("leave", sys.exit)
+
+        @pi.on("before_agent_start")
+        def start(event: BeforeAgentStart, ctx: ExtensionContext) -> None:
+            pi.spawn(leave(), name="leaving")
+            pi.events.emit("leave", 3)
+
+        @pi.tool
+        def quit() -> str:
+            """Leaves."""
+            sys.exit(3)
+
+    told = "it tried to end the program; ctx.shutdown() ends it in order"
+    replies = says(call("quit")), says("Still here.")
+    async with stage(tmp_path, *replies, factories=[extension]) as made:
+        await made.prompt("/leave")
+        await made.prompt("go")
+        await until(lambda: "task:leaving" in [event for _, event, _ in made.faults])
+        assert made.stored()[-2:] == [f"toolResult: {told}", "assistant: Still here."]
+        assert {event for _, event, _ in made.faults} == {
+            *("session_start", "command:leave", "context", "tool_result", "task:leaving", "events:leave")
+        }
+        assert {text for _, _, text in made.faults} == {told}
 
 
 async def test_background_tasks_end_with_their_extension(tmp_path: Path) -> None:

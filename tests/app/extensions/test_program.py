@@ -116,6 +116,46 @@ def test_a_handler_that_fails_is_told_on_standard_error_with_its_file(place: Pla
     assert "mine.py" in verbose.stderr.split("\n", 1)[1]
 
 
+def test_what_fails_in_the_background_is_told_with_its_file_and_nothing_there_holds_up_the_end(
+    place: Place, server: ScriptedServer
+) -> None:
+    path = extension(
+        place,
+        """
+        import asyncio, threading, time
+
+        def fail(what):
+            raise ValueError(what)
+
+        async def fail_later():
+            fail("task")
+
+        async def stay():
+            while True:
+                try:
+                    await asyncio.sleep(1000)
+                except asyncio.CancelledError:
+                    pass
+
+        def extension(pi):
+            @pi.on("session_start")
+            async def start(event, ctx):
+                asyncio.get_running_loop().call_soon(fail, "callback")
+                task = asyncio.create_task(fail_later())
+                thread = threading.Thread(target=fail, args=["thread"])
+                thread.start()
+                thread.join()
+                await asyncio.wait([task])
+                pi.spawn(stay())
+                pi.spawn(asyncio.to_thread(time.sleep, 1000))
+        """,
+    )
+    done = place.run("-p", "--model", "stub/m1", "hi")
+    assert (done.exit, done.stdout) == (0, "Answer 2.\n")
+    faults = [f"Extension error ({path}): in the background: {what}" for what in ("callback", "task", "thread")]
+    assert sorted(done.stderr.splitlines()) == faults
+
+
 def test_slow_handlers_are_named_when_asked(place: Place, server: ScriptedServer) -> None:
     extension(
         place, "import asyncio\ndef extension(pi):\n    pi.on('agent_start', lambda event, ctx: asyncio.sleep(1.1))\n"

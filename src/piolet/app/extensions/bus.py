@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from piolet.app.extensions.errors import no_exit
+
 BusHandler: TypeAlias = Callable[[Any], Awaitable[object] | object]
 
 
@@ -35,7 +37,8 @@ class Bus:
         """Call the subscribers of `channel`; async ones go on by themselves."""
         for subscription in tuple(self._subscriptions.get(channel, ())):
             try:
-                result = subscription.handler(data)
+                with no_exit():
+                    result = subscription.handler(data)
             except Exception as error:
                 self._on_error(subscription.owner, channel, error)
             else:

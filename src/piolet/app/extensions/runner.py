@@ -37,6 +37,7 @@ from piolet.app.extensions.definitions import (
     ToolDefinition,
     ToolInfo,
 )
+from piolet.app.extensions.errors import no_exit
 from piolet.app.extensions.extension import Extension, ProviderRegistration, Registration
 from piolet.app.extensions.model_registry import ModelRegistry
 from piolet.app.extensions.outbox import Outbox
@@ -191,7 +192,8 @@ class ExtensionRunner:
     def _press(self, extension: Extension, shortcut: ShortcutDefinition) -> None:
         what = f"shortcut:{shortcut.key}"
         try:
-            result = shortcut.handler(ExtensionContext(self, extension))
+            with no_exit():
+                result = shortcut.handler(ExtensionContext(self, extension))
         except Exception as error:
             self.report(extension, what, error)
             return
@@ -352,9 +354,10 @@ class ExtensionRunner:
     def _callable(self, extension: Extension, command: CommandDefinition, name: str) -> ExtensionCommand:
         async def run(arguments: str) -> None:
             await self._refresh_prompt()
-            result = command.handler(arguments, CommandContext(self, extension))
-            if inspect.isawaitable(result):
-                await result
+            with no_exit():
+                result = command.handler(arguments, CommandContext(self, extension))
+                if inspect.isawaitable(result):
+                    await result
 
         return ExtensionCommand(
             Command(name, command.description, "extension", extension.info), run, extension, command.complete
@@ -387,7 +390,8 @@ class ExtensionRunner:
 
         async def run() -> T:
             outside()
-            return await work
+            with no_exit():
+                return await work
 
         def ended(task: asyncio.Task[T]) -> None:
             extension.tasks.discard(task)
@@ -432,7 +436,8 @@ class ExtensionRunner:
             nonlocal context
             if name == PROJECT_TRUST.name:
                 context = TrustContext(event.cwd, self.mode, self.runtime.ui.has_ui, self.runtime.ui)
-            result = handler(event, context)
+            with no_exit():
+                result = handler(event, context)
             return _taken_in(name, result) if inspect.isawaitable(result) else as_result(name, result)
 
         return self.runtime.hooks.on(name, ask, owner=extension, rank=extension.rank)
@@ -444,4 +449,5 @@ class ExtensionRunner:
 
 
 async def _taken_in(event: str, result: Awaitable[object]) -> object:
-    return as_result(event, await result)
+    with no_exit():
+        return as_result(event, await result)

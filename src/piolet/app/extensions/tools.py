@@ -11,6 +11,7 @@ import msgspec
 from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
 from piolet.app.extensions.contexts import ToolContext
 from piolet.app.extensions.definitions import ToolDefinition
+from piolet.app.extensions.errors import no_exit
 from piolet.app.options import ToolSelection
 from piolet.base.abort import AbortSignal
 
@@ -44,7 +45,8 @@ def agent_tool(definition: ToolDefinition, context: MakeContext) -> AgentTool:
     """Return what the harness runs for `definition`."""
 
     async def execute(call_id: str, arguments: dict[str, Any], signal: AbortSignal, on_update: OnUpdate) -> ToolResult:
-        result = await definition.execute(call_id, arguments, signal, on_update, context(call_id, signal))
+        with no_exit():
+            result = await definition.execute(call_id, arguments, signal, on_update, context(call_id, signal))
         if definition.output_schema is not None and not result.is_error:
             _check_output(definition, result)
         return result
