@@ -14,6 +14,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 
 import pytest
@@ -108,9 +109,9 @@ def test_examples_do_what_the_page_says(page: str, world: tuple[Place, dict[str,
 def test_json_is_json_and_every_block_says_what_it_is(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     languages = {language for language, _ in FENCE.findall(text)}
-    assert languages <= {"console", "python", "json", "text", "markdown"}
-    for _, block in blocks(page, "json"):
-        json.loads(block)
+    assert languages <= {"console", "python", "json", "toml", "text", "markdown"}
+    for language, block in blocks(page, "json", "toml"):
+        (json if language == "json" else tomllib).loads(block)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -141,7 +142,7 @@ def test_every_command_of_rpc_mode_is_described() -> None:
 
 def test_options_that_the_manual_names_exist() -> None:
     known = {name for option in OPTIONS for name in option.names}
-    others = {"--json", "--repair", "--rm", "--ro-bind", "--bind"}
+    others = {"--json", "--on", "--off", "--repair", "--rm", "--ro-bind", "--bind"}
     for page in PAGES:
         for _, text in blocks(page, "console"):
             for command, _ in steps(text):

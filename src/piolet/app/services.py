@@ -16,6 +16,7 @@ from piolet.app.environment import open_chosen, skills_there
 from piolet.app.hook_points import ResourcePaths
 from piolet.app.local_models import add_local_server
 from piolet.app.options import ResourceSelection, RuntimeOptions
+from piolet.app.packages.startup import fetch_missing, fetch_named
 from piolet.app.resources.loader import Resources, load_resources
 from piolet.app.resources.system_files import SystemTexts, system_texts
 from piolet.app.settings import Settings
@@ -106,6 +107,8 @@ async def load_services(
     environment = kept.environment if kept else await open_chosen(options, files.settings, cwd)
     notices: list[str] = []
     try:
+        if previous is None:
+            notices += await fetch_named(options, files.settings)
         async with asking(cwd, files.settings, environment) if asking and trust.asks_hooks(cwd) else nullcontext():
             trusted = await _decide(trust, cwd, files.settings, hooks, ask, notices)
         if kept or trusted:
@@ -124,7 +127,11 @@ async def load_services(
     notices += [problem.message for problem in files.problems]
     if models.error:
         notices.append(models.error)
-    resources = load_resources(replace(options, cwd=cwd), files.settings, trusted=trusted, home=options.home)
+    here = replace(options, cwd=cwd)
+    resources = load_resources(here, files.settings, trusted=trusted)
+    if resources.found.missing:
+        notices += await fetch_missing(resources.found.missing, here, files.settings)
+        resources = load_resources(here, files.settings, trusted=trusted)
     texts = system_texts(
         cwd,
         options.agent_dir,
@@ -159,7 +166,7 @@ def with_resources(services: Services, paths: ResourcePaths) -> Services:
         prompt_templates=more(options.prompt_templates, paths.prompt_paths),
         themes=more(options.themes, paths.theme_paths),
     )
-    resources = load_resources(options, services.settings, trusted=services.trusted, home=options.home)
+    resources = load_resources(options, services.settings, trusted=services.trusted)
     return replace(services, resources=resources)
 
 

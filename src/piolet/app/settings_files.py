@@ -80,6 +80,19 @@ class SettingsFiles:
         user, project = self.settings.user, self.settings.project
         self.settings.replace(values if scope == "user" else user, values if scope == "project" else project)
 
+    def remove_empty(self, scope: Scope) -> None:
+        """Delete the file of a scope if it says nothing, and a project's ``.pi`` that is empty then."""
+        file = self.paths[scope]
+        try:
+            with dir_lock(file):
+                text = read_text(file)
+                if text is not None and parse_object(text) == {}:
+                    file.unlink()
+            if scope == "project":
+                file.parent.rmdir()
+        except (OSError, ValueError, LockError):
+            pass  # it says something, or is needed by others
+
     def _read(self, scope: Scope) -> dict[str, Any]:
         file = self.paths[scope]
         try:

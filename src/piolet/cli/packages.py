@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from piolet.app.options import RuntimeOptions, agent_dir
-from piolet.app.packages.manager import PackageManager
-from piolet.app.packages.sources import PackageError
+from piolet.app.packages.manager import Installed, PackageManager
+from piolet.app.packages.sources import PackageError, is_package
 from piolet.app.resources.resolve import Places
 from piolet.app.services import project_trust
 from piolet.app.settings import SettingsError
@@ -70,8 +70,19 @@ def _manager(arguments: Namespace, scope: Scope | None = None) -> PackageManager
     return PackageManager(files, Places(cwd, options.agent_dir, home), scope)
 
 
+def _managers(arguments: Namespace) -> list[PackageManager]:
+    """Both scopes, or the one that was asked for. Without trust nothing of the project is read."""
+    if arguments.local:
+        return [_manager(arguments)]
+    try:
+        return [_manager(arguments), _manager(arguments, "project")]
+    except PackageError:
+        return [_manager(arguments)]
+
+
 def _install(arguments: Namespace) -> int:
-    _refuse_offline("install")
+    if is_package(arguments.source):
+        _refuse_offline("install")
     manager = _manager(arguments)
     with Progress(f"Installing {arguments.source}"):
         installed = manager.install(arguments.source)
@@ -86,20 +97,11 @@ def _remove(arguments: Namespace) -> int:
 
 
 def _list(arguments: Namespace) -> int:
-    shown = False
-    scopes: list[Scope] = ["project"] if arguments.local else ["user", "project"]
-    for scope in scopes:
-        try:
-            packages = _manager(arguments, scope).packages()
-        except PackageError:
-            if arguments.local:
-                raise
-            continue  # not trusted: nothing of the project is read
-        for package in packages:
-            shown = True
-            notes = [scope] + ["pinned"] * package.pinned + ["missing"] * (not package.present)
-            print(f"{one_line(package.source)}  ({', '.join(notes)})  {package.path}")
-    if not shown:
+    packages = [package for manager in _managers(arguments) for package in manager.packages()]
+    for package in packages:
+        notes = [package.scope] + ["pinned"] * package.pinned + ["missing"] * (not package.present)
+        print(f"{one_line(package.source)}  ({', '.join(notes)})  {package.path}")
+    if not packages:
         print("No packages are installed")
     return 0
 
@@ -111,18 +113,34 @@ def _update(arguments: Namespace) -> int:
         arguments.itself or arguments.all or named in _SELF or not (named or arguments.extensions or arguments.models)
     )
     if arguments.extensions or arguments.all or (named and named not in _SELF):
-        one = None if named in (None, *_SELF) else named
-        manager = _manager(arguments)
-        with Progress(f"Updating {one or 'packages'}"):
-            renewed = manager.update(one)
-        for package in renewed:
-            print(f"Updated {package.source}")
-        if not renewed:
-            print("No package needed an update (pinned and local ones stay as they are)")
+        _update_packages(arguments, None if named in (None, *_SELF) else named)
     failed = 0
     if arguments.models or arguments.all:
         failed = _update_models()
     return _update_itself(arguments) or failed if itself else failed
+
+
+def _update_packages(arguments: Namespace, named: str | None) -> None:
+    managers = _managers(arguments)
+    if named is not None:
+        managers = [manager for manager in managers if manager.has(named)]
+        if not managers:
+            raise PackageError(f"{named} is not installed; `piolet list` shows what is")
+    renewed: list[Installed] = []
+    problems = []
+    for manager in managers:
+        try:
+            with Progress(f"Updating {named or 'packages'}"):
+                for package in manager.update(named):
+                    renewed.append(package)
+        except PackageError as error:
+            problems.append(str(error))
+    for package in renewed:
+        print(f"Updated {one_line(package.source)}")
+    if problems:
+        raise PackageError("\n".join(problems))
+    if not renewed:
+        print("No package needed an update (pinned and local ones stay as they are)")
 
 
 def _update_models() -> int:

@@ -13,8 +13,9 @@ from piolet.app.extensions.api import ExtensionAPI
 from piolet.app.extensions.errors import LoadFailed
 from piolet.app.extensions.extension import Extension
 from piolet.app.extensions.loader import PREFIX, Loader, module_name
-from piolet.app.extensions.sources import ExtensionSource, SourceInfo, entry_points
+from piolet.app.extensions.sources import ExtensionSource, SourceInfo
 from piolet.app.options import ResourceSelection
+from piolet.app.packages.distributions import EXTENSIONS, entry_points
 from tests.app.extensions.stage import stage, write
 
 NAMED = """
@@ -79,7 +80,7 @@ def test_entry_points_of_one_name_are_taken_from_the_first_folder(tmp_path: Path
     for number in (1, 2):
         write(tmp_path / str(number) / "a-1.dist-info" / "entry_points.txt", f"[pi.extensions]\nx = m{number}:f\n")
     folders = [str(tmp_path / "1"), str(tmp_path / "2"), str(tmp_path / "missing")]
-    assert entry_points(folders) == [("x", "m1:f")]
+    assert [(point.name, point.value) for point in entry_points(folders, EXTENSIONS)] == [("x", "m1:f")]
 
 
 async def test_one_real_file_is_loaded_once(tmp_path: Path) -> None:

@@ -83,8 +83,8 @@ def load(root: Path, settings: Settings | None = None, skills: ResourceSelection
     put(root / "agent/skills/x/SKILL.md", SKILL.format("x"))
     put(root / "agent/prompts/t.md", "Say $1")
     put(root / "cwd/own/SKILL.md", SKILL.format("own"))
-    options = RuntimeOptions(root / "cwd", root / "agent", skills=skills or ResourceSelection())
-    return load_resources(options, settings or Settings(), trusted=True, home=root / "home")
+    options = RuntimeOptions(root / "cwd", root / "agent", root / "home", skills=skills or ResourceSelection())
+    return load_resources(options, settings or Settings(), trusted=True)
 
 
 def test_paths_of_the_command_line_come_after_what_is_found(tmp_path: Path) -> None:

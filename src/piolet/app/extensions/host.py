@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from piolet.app.extensions.definitions import FlagValue
 from piolet.app.extensions.errors import LoadFailed
 from piolet.app.extensions.runner import ExtensionRunner
+from piolet.app.packages.imports import make_importable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,12 +38,13 @@ class ExtensionHost:
     @asynccontextmanager
     async def asking(self, cwd: Path, settings: Settings, environment: Environment) -> AsyncIterator[None]:
         """Load what may be loaded before the project in `cwd` is trusted, and let it answer ``project_trust``."""
-        from piolet.app.resources.resolve import Places, resolve_resources
+        from piolet.app.resources.loader import find_resources
 
         options = self._runtime.options
-        resolution = resolve_resources(Places(cwd, options.agent_dir, options.home), settings, trusted=False)
+        resolution, named = find_resources(replace(options, cwd=cwd), settings, trusted=False)
         runner = self._begun = ExtensionRunner(self._runtime, environment, self.flags)
-        found = self._find(cwd, settings, resolution)
+        found = self._find(cwd, settings, resolution, named)
+        make_importable(found.modules)
         await self._load(runner, [source for source in found.sources if not source.waits])
         with runner.answering_trust():
             yield
@@ -52,7 +54,10 @@ class ExtensionHost:
         runner, self._begun = self._begun, None
         if runner is None:
             runner = ExtensionRunner(self._runtime, services.environment, self.flags)
-        found = self._find(services.cwd, services.settings, services.resources.found)
+        resources = services.resources
+        found = self._find(services.cwd, services.settings, resources.found, resources.named)
+        for warning in make_importable(found.modules):
+            services.tell_once(warning)
         for path, problem in found.problems:
             runner.fail(path, "load", LoadFailed(problem))
         await self._load(runner, found.sources)
@@ -64,10 +69,10 @@ class ExtensionHost:
         if self._loader is not None:
             self._loader.forget()
 
-    def _find(self, cwd: Path, settings: Settings, resolution: Resolution) -> Found:
+    def _find(self, cwd: Path, settings: Settings, resolution: Resolution, named: Resolution) -> Found:
         from piolet.app.extensions.sources import extension_sources
 
-        return extension_sources(replace(self._runtime.options, cwd=cwd), settings, resolution)
+        return extension_sources(replace(self._runtime.options, cwd=cwd), settings, resolution, named)
 
     async def _load(self, runner: ExtensionRunner, sources: Sequence[ExtensionSource]) -> None:
         """Load those of `sources` that are not loaded yet, one after the other, and bring all into order."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from piolet.app.commands import SourceInfo
-from piolet.app.packages.sources import LocalSource, PackageError, PypiSource, installed_path, parse_source
-from piolet.app.resources.resolve import Resolution, strings
+from piolet.app.packages.distributions import EXTENSIONS, entry_points
+from piolet.app.packages.imports import ImportFolder, own_folders
+from piolet.app.packages.sources import is_package
+from piolet.app.resources.resolve import ENTRY_POINT, Resolution, Resource, is_entry_point, strings
 from piolet.app.resources.scan import FOREIGN_SUFFIXES, scan_extensions
 from piolet.base.paths import resolve_path
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 #: Extensions that come along with the program: name to ``module:function``.
 BUILT_IN: Final[Mapping[str, str]] = {}
-ENTRY_POINTS: Final = "pi.extensions"
 
 
 class ExtensionSource(Struct, frozen=True):
@@ -47,20 +46,25 @@ class Found(Struct):
 
     sources: list[ExtensionSource] = []
     problems: list[tuple[str, str]] = []
+    modules: list[ImportFolder] = []
 
 
-def extension_sources(options: RuntimeOptions, settings: Settings, resolution: Resolution) -> Found:
+def extension_sources(
+    options: RuntimeOptions, settings: Settings, resolution: Resolution, named: Resolution | None = None
+) -> Found:
     """Return the extensions of the command line, the project, the user, packages, distributions, built in, given.
 
-    `resolution`: what was found in folders and settings, without the project's unless it is trusted.
+    `resolution`: what was found in folders and settings, without the project's unless it is trusted. `named`: what the
+    packages hold that the command line names.
     """
     found = Found()
     off = {entry for scope in (settings.user, settings.project) for entry in strings(scope.get("extensions"))}
-    sources = [*_named(options, found)]
+    sources = [*_named(options, named or Resolution(), found)]
     if options.extensions.discover:
         foreign = [(path, "TypeScript extension, not loaded") for path in resolution.foreign]
         found.problems += [problem for problem in foreign if problem not in found.problems]
         sources += _resolved(resolution)
+        found.modules += resolution.modules
         sources += _distributions(off)
         sources += (_built_in(name) for name in BUILT_IN if f"-builtin:{name}" not in off)
     for number, factory in enumerate(options.extension_factories, 1):
@@ -70,8 +74,9 @@ def extension_sources(options: RuntimeOptions, settings: Settings, resolution: R
     return found
 
 
-def _named(options: RuntimeOptions, found: Found) -> Iterator[ExtensionSource]:
-    """The extensions that ``--extension`` names: files, folders, packages that are installed, built-in ones."""
+def _named(options: RuntimeOptions, named: Resolution, found: Found) -> Iterator[ExtensionSource]:
+    """The extensions that ``--extension`` names: files, folders, packages, built-in ones."""
+    found.modules += named.modules
     for text in options.extensions.paths:
         name = text.removeprefix("builtin:")
         if name != text:
@@ -80,31 +85,28 @@ def _named(options: RuntimeOptions, found: Found) -> Iterator[ExtensionSource]:
             else:
                 found.problems.append((text, f"there is no built-in extension {name!r}"))
             continue
-        files = list(_files(text, options, found))
-        yield from (_file(path, _temporary(path)) for path in files)
+        if is_package(text):
+            packaged = [one for one in named.resources["extensions"] if one.source == text]
+            if not packaged and text not in [missing.source for missing in named.missing]:
+                found.problems.append((text, "the package has no extension"))
+            yield from (_source(one, _temporary(text)) for one in packaged)
+        else:
+            yield from (_file(path, _temporary(path)) for path in _files(text, options, found))
 
 
 def _files(text: str, options: RuntimeOptions, found: Found) -> Iterator[str]:
     try:
-        source = parse_source(text)
-        if isinstance(source, LocalSource):
-            root = Path(resolve_path(source.path, str(options.cwd), home=str(options.home)))
-        else:
-            root = installed_path(source, options.agent_dir, options.home)
-    except (PackageError, ValueError) as error:
+        root = Path(resolve_path(text, str(options.cwd), home=str(options.home)))
+    except ValueError as error:
         found.problems.append((text, str(error)))
         return
     if not root.exists():
-        how = "" if isinstance(source, LocalSource) else f"; install it with: piolet install {text}"
-        found.problems.append((text, f"{root} does not exist{how}"))
+        found.problems.append((text, f"{root} does not exist"))
     elif root.is_file() and root.suffix in FOREIGN_SUFFIXES:
         found.problems.append((str(root), "TypeScript extension, not loaded"))
     elif root.is_file():
         yield str(root)
     else:
-        from piolet.app.packages.manifest import package_root
-
-        root = package_root(source, root) if isinstance(source, PypiSource) else root
         scan = scan_extensions(str(root))
         if not scan.files and (root / "extensions").is_dir():
             scan = scan_extensions(str(root / "extensions"))
@@ -118,7 +120,16 @@ def _files(text: str, options: RuntimeOptions, found: Found) -> Iterator[str]:
 def _resolved(resolution: Resolution) -> Iterator[ExtensionSource]:
     for one in resolution.resources["extensions"]:
         if one.enabled:
-            yield _file(one.path, SourceInfo(one.path, one.source, one.scope, one.origin, one.base))
+            yield _source(one, SourceInfo(one.path, one.source, one.scope, one.origin, one.base))
+
+
+def _source(one: Resource, info: SourceInfo) -> ExtensionSource:
+    if not is_entry_point(one.path):
+        return _file(one.path, info)
+    name = os.path.basename(one.path).removeprefix(ENTRY_POINT)
+    value = next(point.value for point in entry_points([one.base], EXTENSIONS) if point.name == name)
+    path = f"{ENTRY_POINT}{name}"
+    return ExtensionSource(path, path, info, entry_point=value)
 
 
 def _file(path: str, info: SourceInfo) -> ExtensionSource:
@@ -135,38 +146,7 @@ def _temporary(path: str) -> SourceInfo:
 
 
 def _distributions(off: set[str]) -> Iterator[ExtensionSource]:
-    for name, value in entry_points(sys.path):
-        path = f"dist:{name}"
+    for point in entry_points(own_folders(), EXTENSIONS):
+        path = f"{ENTRY_POINT}{point.name}"
         if f"-{path}" not in off:
-            yield ExtensionSource(path, path, SourceInfo(path, path, "user", "package"), entry_point=value)
-
-
-def entry_points(folders: Sequence[str]) -> list[tuple[str, str]]:
-    """Return name and ``module:function`` of the entry points for extensions that installed distributions declare.
-
-    Reads only the one file of each distribution: `importlib.metadata` would cost start-up more than all the rest.
-    """
-    found: dict[str, str] = {}
-    for folder in dict.fromkeys(folders):
-        try:
-            names = sorted(name for name in os.listdir(folder or ".") if name.endswith(".dist-info"))
-        except OSError:
-            continue
-        for name in names:
-            try:
-                with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
-                    data = file.read()
-            except OSError:
-                continue
-            if f"[{ENTRY_POINTS}]".encode() in data:
-                for key, value in _section(data.decode("utf-8", "replace")):
-                    found.setdefault(key, value)
-    return list(found.items())
-
-
-def _section(text: str) -> Iterator[tuple[str, str]]:
-    section = re.search(rf"^\[{re.escape(ENTRY_POINTS)}\][ \t]*$(.*?)(?=^\[|\Z)", text, re.DOTALL | re.MULTILINE)
-    for line in section[1].splitlines() if section else ():
-        name, equals, value = line.partition("=")
-        if equals and not name.lstrip().startswith(("#", ";")):
-            yield name.strip(), value.strip()
+            yield ExtensionSource(path, path, SourceInfo(path, path, "user", "package"), entry_point=point.value)

@@ -7,6 +7,7 @@ Source of the rules: the resources specification, section 11.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from piolet.app.json_files import parse_object, read_text
+from piolet.app.packages.distributions import normal_name
+from piolet.app.packages.imports import DEPENDENCIES
 from piolet.app.packages.sources import (
+    DistributionSource,
     GitSource,
     LocalSource,
     NpmSource,
@@ -26,7 +31,8 @@ from piolet.app.packages.sources import (
 
 #: Kept out of the project's own repository.
 _GITIGNORE = "*\n!.gitignore\n"
-DEPENDENCIES = ".pi-deps"
+#: What ends the name in a requirement.
+_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 
 class Fetcher:
@@ -42,6 +48,12 @@ class Fetcher:
 
     def fetch(self, source: Source) -> Path:
         """Bring the package to its place, anew if it is there; return the place. Raises `PackageError`."""
+        try:
+            return self._fetch(source)
+        except OSError as error:
+            raise PackageError(f"A package could not be kept below {self._base}: {error}") from error
+
+    def _fetch(self, source: Source) -> Path:
         target = installed_path(source, self._base, self._home)
         match source:
             case LocalSource():
@@ -52,17 +64,23 @@ class Fetcher:
             case PypiSource():
                 self._replace(target, lambda place: self._pip_install([source.requirement], place))
             case NpmSource():
-                wanted = f"{source.name}@{source.version}" if source.version else source.name
-                prefix = self._base / "npm"
-                _make_private(prefix)
-                _run([*self._npm, "install", "--prefix", str(prefix), "--ignore-scripts", "--no-audit", wanted], wanted)
+                self._top("npm")
+                wanted = f"{source.name}@{source.version or 'latest'}"
+                self._run_npm("install", "--omit=dev", "--legacy-peer-deps", "--no-audit", "--no-fund", wanted)
+            case DistributionSource():
+                pass  # it is there, or it would have no path
         return target
 
     def remove(self, source: Source) -> None:
         """Delete what `fetch` brought; what the user pointed at stays."""
-        if isinstance(source, LocalSource):
+        if isinstance(source, LocalSource | DistributionSource):
             return
         target = installed_path(source, self._base, self._home)
+        if isinstance(source, NpmSource) and target.exists() and shutil.which(self._npm[0]):
+            self._run_npm("uninstall", "--no-audit", "--no-fund", source.name)
+            if not _npm_dependencies(self._base / "npm"):
+                shutil.rmtree(self._base / "npm")
+                return
         shutil.rmtree(target, ignore_errors=True)
         for folder in target.parents:
             if folder == self._base or not folder.is_relative_to(self._base):
@@ -72,19 +90,32 @@ class Fetcher:
                 break
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _replace(self, target: Path, make: Callable[[Path], None]) -> None:
-        top = self._base / target.relative_to(self._base).parts[0]
-        _make_private(top)
+    def _top(self, name: str) -> Path:
+        """Return the folder of all packages of a kind, made if it is not there."""
+        top = self._base / name
+        top.mkdir(parents=True, mode=0o700, exist_ok=True)
         ignore = top / ".gitignore"
         if not ignore.exists():
             ignore.write_text(_GITIGNORE)
+        return top
+
+    def _run_npm(self, command: str, *words: str) -> None:
+        prefix = str(self._base / "npm")
+        _run([*self._npm, command, "--prefix", prefix, "--ignore-scripts", *words], words[-1])
+
+    def _replace(self, target: Path, make: Callable[[Path], None]) -> None:
+        self._top(target.relative_to(self._base).parts[0])
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as folder:
             place = Path(folder) / "package"
             make(place)
             if target.exists():
                 os.rename(target, Path(folder) / "old")
-            os.rename(place, target)
+            try:
+                os.rename(place, target)
+            except OSError:
+                if not target.exists():  # else another process was faster
+                    raise
 
     def _clone(self, source: GitSource, place: Path) -> None:
         _run(["git", "clone", "--quiet", "--no-checkout", "--", source.repo, str(place)], source.repo)
@@ -122,12 +153,17 @@ def _project_dependencies(root: Path) -> list[str]:
     except (OSError, ValueError) as error:
         raise PackageError(f"{root / 'pyproject.toml'} cannot be read: {error}") from error
     listed = project.get("dependencies", [])
-    return [item for item in listed if isinstance(item, str) and not item.lower().startswith("piolet")]
+    requirements = [item for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
+    return [item for item in requirements if normal_name(_NAME.split(item.strip(), maxsplit=1)[0]) != "piolet"]
 
 
-def _make_private(folder: Path) -> None:
-    if not folder.exists():
-        folder.mkdir(parents=True, mode=0o700)
+def _npm_dependencies(prefix: Path) -> object:
+    """Return what npm notes as wanted in its folder; empty for nothing."""
+    text = read_text(prefix / "package.json")
+    try:
+        return parse_object(text).get("dependencies") if text else None
+    except ValueError:
+        return "unknown"
 
 
 def _run(command: Sequence[str], what: str) -> None:

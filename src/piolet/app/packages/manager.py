@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from piolet.app.packages.distributions import PACKAGES, entry_points
 from piolet.app.packages.fetch import Fetcher
+from piolet.app.packages.imports import own_folders
 from piolet.app.packages.manifest import KINDS
 from piolet.app.packages.sources import LocalSource, PackageError, identity, installed_path, parse_source
 from piolet.app.resources.resolve import Places, Resource, resolve_resources
@@ -70,18 +72,31 @@ class PackageManager:
         del entries[place]
         self._files.write(["packages"], entries or None, self._scope)
         self._fetcher.remove(source)
+        self._files.remove_empty(self._scope)
 
-    def update(self, text: str | None = None) -> list[Installed]:
-        """Fetch packages anew, all or the one named; pinned ones stay. Return those that were fetched."""
-        renewed = []
+    def update(self, text: str | None = None) -> Iterator[Installed]:
+        """Fetch packages anew, all or the one named; pinned ones stay. Yield each that was fetched.
+
+        Raises `PackageError` at the end for those that could not be.
+        """
+        problems = []
         for installed in self.packages():
             if text is not None and self._identity(installed.source) != self._identity(text):
                 continue
             source = parse_source(installed.source)
             if not installed.pinned and not isinstance(source, LocalSource):
-                self._fetcher.fetch(source)
-                renewed.append(installed)
-        return renewed
+                try:
+                    self._fetcher.fetch(source)
+                except PackageError as error:
+                    problems.append(str(error))
+                else:
+                    yield installed
+        if problems:
+            raise PackageError("\n".join(problems))
+
+    def has(self, text: str) -> bool:
+        """Whether the package of a source string is in the settings file."""
+        return self._find(text, self._entries()) is not None
 
     def packages(self) -> list[Installed]:
         """Return the packages of the settings file, in its order."""
@@ -89,7 +104,9 @@ class PackageManager:
 
     def resources(self) -> list[Resource]:
         """Return every resource that this scope could switch, on or off."""
-        found = resolve_resources(self._places, self._files.settings, trusted=self._scope == "project")
+        distributions = [point.name for point in entry_points(own_folders(), PACKAGES)]
+        trusted = self._scope == "project"
+        found = resolve_resources(self._places, self._files.settings, trusted=trusted, distributions=distributions)
         return [one for kind in KINDS for one in found.resources[kind] if one.scope == self._scope]
 
     def switch(self, resource: Resource, *, on: bool) -> None:
@@ -103,7 +120,9 @@ class PackageManager:
             return
         entries = self._entries()
         place = self._find(resource.source, entries)
-        assert place is not None, "a resource of a package has its entry"
+        if place is None:  # a distribution is found without an entry
+            place = len(entries)
+            entries.append(resource.source)
         package = entries[place] if isinstance(entries[place], dict) else {"source": entries[place]}
         entries[place] = {**package, resource.kind: [*_without(package.get(resource.kind), name), entry]}
         self._files.write(["packages"], entries, self._scope)

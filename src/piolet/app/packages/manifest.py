@@ -5,7 +5,6 @@ Source of the rules: the resources specification, section 11.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -13,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from piolet.app.json_files import parse_object, read_text
+from piolet.app.packages.distributions import PACKAGES, entry_points
 from piolet.app.packages.sources import PackageError, PypiSource
 
 Kind: TypeAlias = Literal["extensions", "skills", "prompts", "themes"]
@@ -47,16 +47,8 @@ def package_root(source: PypiSource, target: Path) -> Path:
 
     The distribution names it as an entry point of the group ``pi.packages``; else the name of the distribution does.
     """
-    module = source.name.replace("-", "_")
-    for info in sorted(target.glob("*.dist-info")):
-        if re.sub(r"[-_.]+", "-", info.name.partition("-")[0]).lower() != source.name:
-            continue
-        text = read_text(info / "entry_points.txt") or ""
-        section = re.search(r"^\[pi\.packages\]\s*$(.*?)(?=^\[|\Z)", text, re.DOTALL | re.MULTILINE)
-        value = section and re.search(r"^[^=\n#;]+=\s*([A-Za-z_][\w.]*)\s*$", section[1], re.MULTILINE)
-        if value:
-            module = value[1]
-    root = target.joinpath(*module.split("."))
+    points = [point for point in entry_points([str(target)], PACKAGES) if point.distribution == source.name]
+    root = target.joinpath(*(points[0].module if points else [source.name.replace("-", "_")]))
     return root if root.is_dir() else target
 
 

@@ -6,11 +6,13 @@ Source of the rules: the resources specification, section 11.
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from piolet.app.packages.distributions import PACKAGES, entry_points, module_folder, normal_name
 from piolet.base.paths import resolve_path
 
 _URL = re.compile(r"(?P<scheme>https?|ssh|git)://(?:[^/@]*@)?(?P<host>[^/:@]+)(?::[0-9]+)?/(?P<path>[^#?]+)")
@@ -18,7 +20,7 @@ _SCP = re.compile(r"[^/@:]+@(?P<host>[^/:@]+):(?P<path>[^#?]+)")
 _SHORT = re.compile(r"(?P<host>localhost|[^/:@]+\.[^/:@]+)/(?P<path>[^#?]+)")
 _EXACT_VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?")
 _NPM = re.compile(r"(?P<name>@?[^@]+)(?:@(?P<version>.+))?")
-_NPM_NAME = re.compile(r"(?:@[\w.-]+/)?[\w.-]+")
+_NPM_NAME = re.compile(r"(?:@\w[\w.-]*/)?\w[\w.-]*")
 _PYPI = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*(?P<range>.*)", re.DOTALL)
 _PINNED = re.compile(r"===?\s*[^\s,*]+")
 
@@ -57,7 +59,7 @@ class PypiSource(Struct, frozen=True):
 
 
 class NpmSource(Struct, frozen=True):
-    """A package of the original, used if it is on disk already."""
+    """A package of the original: what is not code of it is used."""
 
     name: str
     version: str | None = None
@@ -71,13 +73,24 @@ class NpmSource(Struct, frozen=True):
         return f"npm:{self.name}"
 
 
+class DistributionSource(Struct, frozen=True):
+    """A package that an installed distribution declares as an entry point of the group ``pi.packages``."""
+
+    name: str
+    pinned: bool = True
+
+    @property
+    def identity(self) -> str:
+        return f"dist:{self.name}"
+
+
 class LocalSource(Struct, frozen=True):
-    """A folder or file of this machine, as it is written. Its identity is its absolute path (`installed_path`)."""
+    """A folder or file of this machine, as it is written. Which one that is depends on the folder (`identity`)."""
 
     path: str
 
 
-Source: TypeAlias = GitSource | PypiSource | NpmSource | LocalSource
+Source: TypeAlias = GitSource | PypiSource | NpmSource | DistributionSource | LocalSource
 
 
 def parse_source(text: str) -> Source:
@@ -90,7 +103,17 @@ def parse_source(text: str) -> Source:
         return NpmSource(match["name"], match["version"])
     if text.startswith("pypi:"):
         return _parse_pypi(text)
+    if text.startswith("dist:"):
+        return DistributionSource(text[5:].strip())
     return parse_git(text) or LocalSource(text)
+
+
+def is_package(text: str) -> bool:
+    """Whether a source string names a package that is fetched, in place of a path of this machine."""
+    try:
+        return not isinstance(parse_source(text), LocalSource)
+    except PackageError:
+        return True
 
 
 def parse_git(text: str) -> GitSource | None:
@@ -128,7 +151,7 @@ def identity(source: Source, base_dir: Path, home: Path) -> str:
 
 def installed_path(source: Source, base_dir: Path, home: Path) -> Path:
     """Return where the package is, or would be, kept: below `base_dir` (the agent folder, or the project's ``.pi``),
-    or a local one where its path leads. `home` is ``~``."""
+    or a local one where its path leads. `home` is ``~``. Raises `PackageError` if it cannot be anywhere."""
     match source:
         case GitSource():
             return base_dir / "git" / source.host / source.path
@@ -138,6 +161,8 @@ def installed_path(source: Source, base_dir: Path, home: Path) -> Path:
             if not _NPM_NAME.fullmatch(source.name) or set(source.name.split("/")) & {".", ".."}:
                 raise PackageError(f"npm:{source.name} names no npm package")
             return base_dir / "npm" / "node_modules" / source.name
+        case DistributionSource():
+            return _distribution_folder(source.name)
         case LocalSource():
             return Path(resolve_path(source.path, str(base_dir), home=str(home)))
 
@@ -147,8 +172,14 @@ def _parse_pypi(text: str) -> PypiSource:
     match = _PYPI.fullmatch(requirement)
     if match is None or (match["range"] and match["range"][0] not in "=<>!~;("):
         raise PackageError(f"{text!r} names no PyPI package: write pypi:name, or pypi:name==1.2")
-    name = re.sub(r"[-_.]+", "-", match["name"]).lower()
-    return PypiSource(name, requirement, _PINNED.fullmatch(match["range"].strip()) is not None)
+    return PypiSource(normal_name(match["name"]), requirement, _PINNED.fullmatch(match["range"].strip()) is not None)
+
+
+def _distribution_folder(name: str) -> Path:
+    folders = [module_folder(point) for point in entry_points(sys.path, PACKAGES) if point.name == name]
+    if not folders or folders[0] is None:
+        raise PackageError(f"no installed distribution declares a package {name!r}")
+    return folders[0]
 
 
 def _is_safe(host: str, path: str) -> bool:

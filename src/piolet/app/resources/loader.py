@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from piolet.app.options import ResourceSelection, RuntimeOptions
+from piolet.app.packages.distributions import PACKAGES, entry_points
+from piolet.app.packages.imports import own_folders
 from piolet.app.packages.manifest import Kind
+from piolet.app.packages.sources import is_package
 from piolet.app.resources.diagnostics import Diagnostic
-from piolet.app.resources.resolve import Places, Resolution, resolve_resources
+from piolet.app.resources.resolve import Places, Resolution, resolve_named, resolve_resources
 from piolet.app.resources.skills import expand_skill_command, load_skills
 from piolet.app.resources.templates import load_templates
 from piolet.app.settings import Settings
@@ -29,10 +31,12 @@ T = TypeVar("T")
 class Resources(Struct, frozen=True, dict=True):
     """What was loaded. `found` also lists what is switched off, the extensions, and the packages that are missing.
 
-    Themes are read when a screen asks for them; `diagnostics` are those of skills and templates.
+    `named`: what packages hold that the command line names for one run. Themes are read when a screen asks for them;
+    `diagnostics` are those of skills and templates.
     """
 
     found: Resolution
+    named: Resolution
     skills: Sequence[Skill]
     templates: Sequence[PromptTemplate]
     theme_paths: Sequence[str]
@@ -58,18 +62,26 @@ class Resources(Struct, frozen=True, dict=True):
         return expand_template(text, self.templates) if expanded == text else expanded
 
 
-def load_resources(options: RuntimeOptions, settings: Settings, *, trusted: bool, home: Path) -> Resources:
+def find_resources(options: RuntimeOptions, settings: Settings, *, trusted: bool) -> tuple[Resolution, Resolution]:
+    """Return what is found for the folder of `options`, and what the packages hold that the command line names."""
+    places = Places(options.cwd, options.agent_dir, options.home)
+    distributions = [point.name for point in entry_points(own_folders(), PACKAGES)]
+    found = resolve_resources(places, settings, trusted=trusted, distributions=distributions)
+    return found, resolve_named(places, [text for text in options.extensions.paths if is_package(text)])
+
+
+def load_resources(options: RuntimeOptions, settings: Settings, *, trusted: bool) -> Resources:
     """Read the skills, templates and themes for the folder of `options`.
 
-    Paths of the command line come after what is found. `home` is where ``~`` and ``~/.agents`` are.
+    Packages and paths of the command line come after what is found.
     """
-    places = Places(options.cwd, options.agent_dir, home)
-    found = resolve_resources(places, settings, trusted=trusted)
+    found, named = find_resources(options, settings, trusted=trusted)
     diagnostics: list[Diagnostic] = []
 
     def chosen(kind: Kind, selection: ResourceSelection) -> list[str]:
-        paths = [resource.path for resource in found.resources[kind] if resource.enabled and selection.discover]
-        return paths + [resolve_path(path, str(options.cwd), home=str(home)) for path in selection.paths]
+        discovered = found.resources[kind] if selection.discover else []
+        paths = [resource.path for resource in (*discovered, *named.resources[kind]) if resource.enabled]
+        return paths + [resolve_path(path, str(options.cwd), home=str(options.home)) for path in selection.paths]
 
     def load(kind: Kind, selection: ResourceSelection, loader: Callable[[list[str]], tuple[T, list[Diagnostic]]]) -> T:
         loaded, problems = loader(chosen(kind, selection))
@@ -78,6 +90,7 @@ def load_resources(options: RuntimeOptions, settings: Settings, *, trusted: bool
 
     return Resources(
         found,
+        named,
         load("skills", options.skills, load_skills),
         load("prompts", options.prompt_templates, load_templates),
         chosen("themes", options.themes),

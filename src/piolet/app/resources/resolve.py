@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from piolet.app.packages.distributions import EntryPoint
+from piolet.app.packages.imports import ImportFolder, import_folder
 from piolet.app.packages.manifest import KINDS, Kind, package_root, read_manifest
 from piolet.app.packages.sources import (
     PackageError,
     PypiSource,
-    Source,
     identity,
     installed_path,
     parse_source,
@@ -35,6 +37,8 @@ from piolet.app.settings_files import Scope
 from piolet.base.paths import resolve_path
 
 Origin: TypeAlias = Literal["top-level", "package"]
+#: In place of a file's name: the extension is an entry point of a package that is a distribution.
+ENTRY_POINT: Final = "dist:"
 
 
 class Resource(Struct, frozen=True):
@@ -63,13 +67,14 @@ class MissingPackage(Struct, frozen=True):
 class Resolution(Struct):
     """What was found. In a list of `resources` the first of a name wins; disabled ones are listed too.
 
-    `foreign`: extensions in TypeScript or JavaScript, which are not loaded.
+    `foreign`: extensions in TypeScript or JavaScript, which are not loaded. `modules`: where packages have modules.
     """
 
     resources: dict[Kind, list[Resource]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     missing: list[MissingPackage] = []
     foreign: list[str] = []
     problems: list[str] = []
+    modules: list[ImportFolder] = []
 
 
 class Places(Struct, frozen=True):
@@ -83,6 +88,11 @@ class Places(Struct, frozen=True):
         """The folder of a scope's settings file."""
         return self.agent_dir if scope == "user" else self.cwd / ".pi"
 
+    @property
+    def for_one_run(self) -> Places:
+        """The same with packages that the command line names in place of the user's."""
+        return replace(self, agent_dir=self.agent_dir / "tmp" / "extensions")
+
 
 class PackageEntry(Struct, frozen=True):
     """An entry of ``packages`` in a settings file. `filters`: patterns per kind, [] means none."""
@@ -93,10 +103,13 @@ class PackageEntry(Struct, frozen=True):
     filters: Mapping[Kind, Sequence[str]] = {}
 
 
-def resolve_resources(places: Places, settings: Settings, *, trusted: bool) -> Resolution:
+def resolve_resources(
+    places: Places, settings: Settings, *, trusted: bool, distributions: Sequence[str] = ()
+) -> Resolution:
     """Return the resources of project settings, project folders, user settings, user folders, packages, in this order.
 
-    A user's pattern does not reach the project's files, and the reverse.
+    A user's pattern does not reach the project's files, and the reverse. `distributions`: the names of packages that
+    installed distributions declare.
     """
     finder = _Finder(places)
     scopes: list[Scope] = ["project", "user"] if trusted else ["user"]
@@ -110,8 +123,17 @@ def resolve_resources(places: Places, settings: Settings, *, trusted: bool) -> R
         for scope in scopes
         for entry in package_entries(settings.project if scope == "project" else settings.user, scope)
     ]
+    entries += [PackageEntry(f"dist:{name}", "user") for name in distributions]
     for entry, delta in _without_duplicates(entries, places):
         finder.add_package(entry, delta=delta)
+    return finder.found
+
+
+def resolve_named(places: Places, sources: Sequence[str]) -> Resolution:
+    """Return what the packages offer that the command line names, for one run."""
+    finder = _Finder(places.for_one_run)
+    for source in sources:
+        finder.add_package(PackageEntry(source, "user"), delta=False)
     return finder.found
 
 
@@ -126,6 +148,11 @@ def package_entries(values: Mapping[str, Any], scope: Scope) -> list[PackageEntr
             filters = {kind: strings(item[kind]) for kind in KINDS if isinstance(item.get(kind), list)}
             entries.append(PackageEntry(item["source"], scope, item.get("autoload") is not False, filters))
     return entries
+
+
+def is_entry_point(path: str) -> bool:
+    """Whether the `path` of an extension stands for an entry point."""
+    return os.path.basename(path).startswith(ENTRY_POINT)
 
 
 def strings(value: Any) -> list[str]:
@@ -197,16 +224,21 @@ class _Finder:
     def add_package(self, entry: PackageEntry, *, delta: bool) -> None:
         """Add what a package offers; with `delta` only what the entry's patterns speak of."""
         try:
-            root = self._package_root(parse_source(entry.source), self._places.base(entry.scope))
-            if root is None:
+            source = parse_source(entry.source)
+            place = installed_path(source, self._places.base(entry.scope), self._places.home)
+            if not place.exists():
                 self.found.missing.append(MissingPackage(entry.source, entry.scope))
                 return
-            offered = list(self._offered(root))
+            root = package_root(source, place) if isinstance(source, PypiSource) else place
+            modules = import_folder(entry.source, source, place)
+            offered = list(self._offered(root, modules.extensions if modules else ()))
         except (PackageError, ValueError) as error:
             self.found.missing.append(MissingPackage(entry.source, entry.scope, str(error)))
             return
-        base = str(root if root.is_dir() else root.parent)
+        if modules is not None and any(kind == "extensions" for kind, _ in offered):
+            self.found.modules.append(modules)
         for kind, path in offered:
+            base = str(place if is_entry_point(path) else root if root.is_dir() else root.parent)
             wanted = entry.filters.get(kind)
             patterns = Patterns.of(wanted or ())
             enabled: bool | None = True
@@ -217,13 +249,8 @@ class _Finder:
             if enabled is not None:
                 self._add(kind, path, enabled, entry.scope, "package", entry.source, base)
 
-    def _package_root(self, source: Source, base: Path) -> Path | None:
-        path = installed_path(source, base, self._places.home)
-        if not path.exists():
-            return None
-        return package_root(source, path) if isinstance(source, PypiSource) else path
-
-    def _offered(self, root: Path) -> Iterator[tuple[Kind, str]]:
+    def _offered(self, root: Path, declared: Sequence[EntryPoint]) -> Iterator[tuple[Kind, str]]:
+        """What the package at `root` offers. `declared`: entry points, which count if it offers no extension's file."""
         if root.is_file():
             yield from (("extensions", path) for path in self._collect("extensions", str(root)))
             return
@@ -238,6 +265,8 @@ class _Finder:
                 paths = self._from_manifest(kind, root, manifest.entries.get(kind, ()))
             else:
                 paths = self._collect(kind, str(root / kind))
+            if kind == "extensions" and not paths:
+                paths = [os.path.join(point.folder, f"{ENTRY_POINT}{point.name}") for point in declared]
             any_found = any_found or bool(paths)
             yield from ((kind, path) for path in paths)
         if manifest is None and not any_found and (root / "__init__.py").is_file():
