@@ -147,7 +147,7 @@ def test_options_that_the_manual_names_exist() -> None:
         for _, text in blocks(page, "console"):
             for command, _ in steps(text):
                 words = shlex.split(command.partition("\n")[0], comments=True)
-                if words[:1] == ["piolet"] and words[1:2] not in (["sessions"], ["auth"]):
+                if words[:1] == ["piolet"] and words[1:2] not in (["sessions"], ["auth"], ["usage"]):
                     used = {word for word in words if word.startswith("--") and word != "--"}
                     assert used <= known | others | {"--contineu"}, command
 
