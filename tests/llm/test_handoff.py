@@ -87,6 +87,18 @@ class TestResults:
         assert (text_of(one.content), text_of(two.content)) == ("1", "2")
         assert one.tool_call_id != two.tool_call_id  # type: ignore[union-attr]
 
+    @pytest.mark.parametrize(
+        ("made_up", "sent"),
+        [("read", "read"), ("functions.read file", "functions_read_file"), ("", "unnamed"), ("é" * 99, "_" * 64)],
+    )
+    def test_names_that_no_provider_takes_back_are_cleaned_with_those_of_their_results(
+        self, made_up: str, sent: str
+    ) -> None:
+        asked = answer(ToolCall("a", made_up, {}), ToolCall("b", made_up, {}), stop="toolUse")
+        call, one, two = prepared(asked, ToolResultMessage("a", made_up, [TextContent("no such tool")], True, 2))
+        assert [made.name for made in call.tool_calls] == [sent, sent]  # type: ignore[union-attr]
+        assert [one.tool_name, two.tool_name] == [sent, sent]  # type: ignore[union-attr]
+
 
 FOREIGN = {"provider": "other", "api": "openai-responses", "model": "x"}
 

@@ -462,6 +462,8 @@ class TestAnswer:
             ({"prompt_tokens": 10, "prompt_cache_hit_tokens": 8}, (2, 0, 8, 0, 0)),
             ({"prompt_tokens": 10, "cached_tokens": 1, "reasoning_tokens": 4}, (9, 0, 1, 0, 4)),
             ({"prompt_tokens": None, "prompt_tokens_details": None}, (0, 0, 0, 0, 0)),
+            ({"prompt_tokens": 10, "completion_tokens": 1e308, "prompt_tokens_details": "none"}, (10, 0, 0, 0, 0)),
+            ({"prompt_tokens": -4, "completion_tokens": "5"}, (0, 0, 0, 0, 0)),
         ],
     )
     @pytest.mark.parametrize("place", ["last", "any", "choice"])
@@ -551,7 +553,13 @@ class TestAnswer:
         assert (message.stop_reason, message.text, message.usage.input) == ("error", "half", 7)
         assert "upstream overloaded" in (message.error_message or "")
 
-    @pytest.mark.parametrize("odd", [None, 1, "text", [], {}, {"choices": None}, {"choices": [{"delta": None}]}])
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            *(None, 1, "text", [], {}, {"choices": None}, {"choices": [None]}, {"choices": ["x"]}, {"usage": [1]}),
+            *({"choices": [{"delta": None}]}, {"choices": [{"delta": "x"}]}, {"choices": [], "usage": "none"}),
+        ],
+    )
     def test_records_without_content_are_passed_over(self, odd: Any) -> None:
         assert build(odd, chunk({"content": "x"}), odd, chunk({}, "stop")).text == "x"
 

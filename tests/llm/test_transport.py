@@ -33,6 +33,11 @@ async def final(server: ScriptedServer | str, pool: HttpPool, **options: Any) ->
     return await run_request(model_at(url), ask(), StreamOptions(**options), pool).result()
 
 
+def ok_as(content_type: str, body: bytes) -> bytes:
+    """Return a response that succeeds, of that type; its body ends with the connection."""
+    return f"HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\nconnection: close\r\n\r\n".encode() + body
+
+
 @asynccontextmanager
 async def raw_server(answer: bytes):
     """Answer every connection with the same bytes, then close it."""
@@ -177,6 +182,67 @@ class TestTexts:
         with ScriptedServer([{"json": {"error": {"message": "no such deployment"}}}]) as server:
             assert (await final(server, pool)).error_message == '200: {"message":"no such deployment"}'
 
+    @pytest.mark.parametrize("kind", ["text/html", "text/event-stream", "text/plain", "", "application/json"])
+    async def test_what_is_no_stream_of_events_is_told_whatever_it_calls_itself(
+        self, pool: HttpPool, kind: str
+    ) -> None:
+        async with raw_server(ok_as(kind, b"<html><title>Portal</title><body>Sign in first</body></html>")) as url:
+            message = await final(url, pool)
+        assert message.error_message == "200: an HTML page came instead of an answer: Portal - Sign in first"
+        async with raw_server(ok_as(kind, b'{"error":"model not loaded"}')) as url:
+            assert (await final(url, pool)).error_message == "200: model not loaded"
+        async with raw_server(ok_as(kind, sse(chunk({"content": "hi"}, "stop"), "[DONE]"))) as url:
+            assert (await final(url, pool)).text == "hi"
+
+    @pytest.mark.parametrize("body", [b"", b": ping\n\n: ping\n\n", b"event: ping\nid: 7\n\n", b"data: [DONE]\n\n"])
+    async def test_a_stream_without_any_event_is_transient(self, pool: HttpPool, body: bytes) -> None:
+        async with raw_server(ok_as("text/event-stream", body)) as url:
+            message = await final(url, pool)
+        assert message.error_message == "Stream ended without finish_reason"
+
+    async def test_a_page_without_end_is_not_read_for_ever(self, pool: HttpPool) -> None:
+        stopped = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(ok_as("text/html", b"<html>"))
+            try:
+                while True:
+                    writer.write(b"<p>more " * 1000)
+                    await writer.drain()
+            except ConnectionError:
+                stopped.set()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            message = await final("http://{}:{}".format(*server.sockets[0].getsockname()), pool)
+            await asyncio.wait_for(stopped.wait(), 60)
+        assert (message.error_message or "").startswith("200: an HTML page came instead of an answer: more")
+
+    async def test_an_event_that_breaks_off_is_transient(self, pool: HttpPool) -> None:
+        whole = sse(chunk({"content": "one"}), chunk({"content": "two"}))
+        async with raw_server(ok_as("text/event-stream", whole[:-20])) as url:
+            message = await final(url, pool)
+        assert (message.text, message.stop_reason) == ("one", "error")
+        assert message.error_message == "Stream ended before its last event was complete"
+        assert is_retryable(message.error_message)
+
+    async def test_a_redirect_names_where_it_leads(self, pool: HttpPool) -> None:
+        headers = {"location": "https://user:pass@new.example/v1/chat/completions?token=x"}
+        with ScriptedServer([{"status": 308, "headers": headers, "text": ""}]) as server:
+            error = (await final(server, pool)).error_message
+        assert error == (
+            "308: the server sends on to https://new.example/v1/chat/completions: set the base URL accordingly"
+        )
+
+    async def test_a_path_that_is_not_there_is_named(self, pool: HttpPool) -> None:
+        with ScriptedServer(
+            [{"status": 404, "text": "404 page not found"}, {"status": 404, "json": {"error": "no m1"}}]
+        ) as server:
+            assert (await final(server, pool)).error_message == (
+                f"404: 404 page not found (asked: {server.url}/chat/completions)"
+            )
+            assert (await final(server, pool)).error_message == "404: no m1"
+
     async def test_a_body_without_its_end_is_transient(self, pool: HttpPool) -> None:
         part = sse(chunk({"content": "par"}))
         head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -185,12 +251,15 @@ class TestTexts:
         assert (message.stop_reason, message.text) == ("error", "par")
         assert is_retryable(message.error_message or "")
 
-    @pytest.mark.parametrize("answer", [b"", b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\ncontent-le"])
+    @pytest.mark.parametrize(
+        "answer", [b"", b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\ncontent-le", b"HTTP/1.1 two OK\r\n\r\n"]
+    )
     async def test_a_server_that_does_not_speak_http_is_an_error(self, pool: HttpPool, answer: bytes) -> None:
         async with raw_server(answer) as url:
             message = await final(url, pool)
         assert message.stop_reason == "error"
         assert "127.0.0.1" in (message.error_message or "")
+        assert "bytearray" not in (message.error_message or "")
 
     async def test_a_failed_response_whose_body_breaks_off_keeps_its_status(self, pool: HttpPool) -> None:
         head = b"HTTP/1.1 503 Busy\r\ncontent-length: 100\r\n\r\nhalf a"

@@ -268,9 +268,14 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
+def as_object(value: Any) -> dict[str, Any]:
+    """Return what a server sent in the place of an object; an empty one for what is none."""
+    return value if isinstance(value, dict) else {}
+
+
 def as_count(value: Any) -> int:
     """Return what a server sent in the place of a count; 0 for what is none."""
-    return max(0, int(value)) if isinstance(value, int | float) and value == value else 0
+    return int(value) if isinstance(value, int | float) and 0 <= value < 2**53 else 0
 
 
 def _snapshot(block: OpenBlock) -> AssistantBlock:

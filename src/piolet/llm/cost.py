@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from msgspec.structs import replace
@@ -34,7 +35,7 @@ def billed_total(model: Model, usage: Mapping[str, Any]) -> float | None:
     """Return what the provider says in its own `usage` that it billed; only OpenRouter's word counts."""
     billed = usage.get("cost")
     at_openrouter = model.provider == "openrouter" or model.host == "openrouter.ai"
-    return float(billed) if at_openrouter and isinstance(billed, int | float) else None
+    return float(billed) if at_openrouter and isinstance(billed, int | float) and isfinite(billed) else None
 
 
 def rates_for(cost: ModelCost, input_tokens: int) -> ModelCost | CostTier:

@@ -46,7 +46,7 @@ def http_error_text(status: int, body: bytes, content_type: str = "") -> str:
     text = body.decode("utf-8", "replace").strip()
     if not text:
         return f"{status} status code (no body)"
-    if text.startswith("<") or "html" in content_type:
+    if text.startswith("<") or ("html" in content_type and not text.startswith("{")):
         return f"{status}: {html_summary(text)}"
     try:
         said = error_value(loads(text))
@@ -129,6 +129,8 @@ def network_error(error: Exception, host: str) -> ProviderError:
         return ProviderError(f"TLS: the certificate of {host} is not trusted ({detail}); {hint}")
     if "WRONG_VERSION_NUMBER" in detail:
         return ProviderError(f"TLS: {host} does not speak it; is its address http, not https?")
+    if isinstance(error, httpx.RemoteProtocolError) and detail.startswith("illegal"):
+        return ProviderError(f"Connection lost: what {host} sends is no HTTP", transient=True)
     if isinstance(error, httpx.ConnectError):
         return ProviderError(f"Connection error: {host}: {detail}", transient=True)
     return ProviderError(f"Connection lost: {host}: {detail}", transient=True)

@@ -33,6 +33,7 @@ IdRule: TypeAlias = Callable[[str, int], str]
 NO_IMAGES = "(image omitted: model does not support images)"
 NO_TOOL_IMAGES = "(tool image omitted: model does not support images)"
 NO_RESULT = "No result provided"
+MAX_NAME = 64
 
 
 def prepare_history(messages: Iterable[Message], model: Model, id_rule: IdRule) -> list[Message]:
@@ -40,6 +41,7 @@ def prepare_history(messages: Iterable[Message], model: Model, id_rule: IdRule) 
 
     Answers that failed are left out with the results of their calls. Every call that stays has exactly one result,
     directly behind its message, in the order of the calls; results of no call are left out. All call ids are distinct.
+    Names of calls, which models make up at times, are such as every provider takes in a history.
     """
     images = "image" in model.input
     prepared: list[Message] = []
@@ -95,6 +97,7 @@ def word_id(limit: int) -> IdRule:
     return rule
 
 
+_wrong_in_name = re.compile(r"[^A-Za-z0-9_-]")
 _surrogates = re.compile("[\ud800-\udfff]")
 
 
@@ -121,9 +124,11 @@ def _give_to_its_turn(result: ToolResultMessage, turns: Sequence[_Turn], images:
     for turn in reversed(turns):
         for position, original_id in enumerate(turn.original_ids):
             if original_id == result.tool_call_id and position not in turn.results:
-                call_id = turn.calls[position].id if turn.calls else original_id
                 content = _user_blocks(result.content, images, NO_TOOL_IMAGES)
-                turn.results[position] = replace(result, tool_call_id=call_id, content=content)
+                if turn.calls:
+                    call = turn.calls[position]
+                    result = replace(result, tool_call_id=call.id, tool_name=call.name)
+                turn.results[position] = replace(result, content=content)
                 return
 
 
@@ -145,6 +150,7 @@ def _answer(message: AssistantMessage, model: Model, id_rule: IdRule, taken: set
                     replace(
                         block,
                         id=_distinct(block.id, taken, id_rule, keep=same),
+                        name=_wrong_in_name.sub("_", block.name)[:MAX_NAME] or "unnamed",
                         arguments=lone_surrogates_removed(block.arguments),
                         thought_signature=block.thought_signature if same else None,
                     )

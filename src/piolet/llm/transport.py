@@ -191,12 +191,18 @@ class _Exchange:
         return response
 
     async def _check(self, protocol: WireProtocol, response: httpx.Response) -> None:
-        """Raise for a response that is no stream of events."""
+        """Raise for a response that is no success."""
         status = response.status_code
-        content_type = response.headers.get("content-type", "")
-        if status == 200 and "html" not in content_type and "application/json" not in content_type:
+        if status == 200:
             return
+        content_type = response.headers.get("content-type", "")
         text = http_error_text(status, await self._error_body(response), content_type)
+        if response.has_redirect_location:
+            text = (
+                f"{status}: the server sends on to {_plain(response.headers['location'])}: set the base URL accordingly"
+            )
+        elif status in (404, 405) and "json" not in content_type:
+            text = f"{text} (asked: {_plain(str(response.url))})"  # most likely the base URL is not quite right
         if name := protocol.error_name(response.headers):
             text = f"{name}: {text}"
         raise ProviderError(text, transient=may_retry_status(status, response.headers), headers=response.headers)
@@ -217,9 +223,17 @@ class _Exchange:
     async def _records(self, protocol: WireProtocol, response: httpx.Response) -> AsyncGenerator[tuple[str, Any], None]:
         """Yield the name and the parsed data of each event of the body."""
         framing = protocol.framing()
+        content_type = response.headers.get("content-type", "")
+        before = bytearray()  # what came before the first event: nothing, or no stream of events at all
+        any_event = False
         async with aclosing(self._chunks(response)) as chunks:
             async for chunk in chunks:
+                if not any_event:
+                    before += chunk[: MAX_ERROR_BODY - len(before)]
+                    if len(before) == MAX_ERROR_BODY and ("html" in content_type or "json" in content_type):
+                        break
                 for event in framing.feed(chunk):
+                    any_event = True
                     data = event.data.strip()
                     if data and data != "[DONE]":
                         yield event.name, await self._parsed(event)
@@ -227,8 +241,15 @@ class _Exchange:
                         await self._drain(chunks)
                         return
         for event in framing.end():
+            any_event = True
             if event.data.strip() not in ("", "[DONE]"):
-                yield event.name, await self._parsed(event)
+                try:
+                    yield event.name, await self._parsed(event)
+                except ProviderError as error:
+                    raise ProviderError("Stream ended before its last event was complete", transient=True) from error
+        said = _not_of_events.sub(b"", before).strip()
+        if said and not any_event:
+            raise ProviderError(http_error_text(200, said, content_type))
 
     async def _drain(self, chunks: AsyncGenerator[bytes, None]) -> None:
         """Read what little is left of the body, so that its connection can serve again; do not wait for a slow end."""
@@ -280,6 +301,15 @@ def _is_http(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+_not_of_events = re.compile(rb"(?m)^(?::|event:|id:|retry:).*$")
+
+
+def _plain(url: str) -> str:
+    """Return an address without user, password, query and fragment."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{_host(url)}{parts.path}" if parts.netloc else parts.path
 
 
 def _host(url: str) -> str:

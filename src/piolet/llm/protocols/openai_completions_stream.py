@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piolet.base.json import dumps
-from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking, as_count, as_text
+from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking, as_count, as_object, as_text
 from piolet.llm.cost import billed_total
 from piolet.llm.errors import ProviderError, error_value, one_line
 from piolet.llm.messages import NO_COST, StopReason, Usage
@@ -42,18 +42,18 @@ class CompletionsBuilder(MessageBuilder):
             self.provider_thinking_level = provider_level(model, level)
 
     def read(self, name: str, record: Any) -> None:
-        chunk = record if isinstance(record, dict) else {}
+        chunk = as_object(record)
         choices = chunk.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else {}
+        choice = as_object(choices[0] if isinstance(choices, list) and choices else None)
         self.response_id = self.response_id or as_text(chunk.get("id")) or None
         answered_by = as_text(chunk.get("model"))
         if answered_by and answered_by != self.model.id:
             self.response_model = self.response_model or answered_by
-        if usage := chunk.get("usage") or choice.get("usage"):
+        if usage := as_object(chunk.get("usage") or choice.get("usage")):
             self._read_usage(usage)
         if name == "error" or chunk.get("error") or choice.get("error"):
             raise ProviderError(one_line(error_value(choice if choice.get("error") else record)))
-        self._read_delta(choice.get("delta") or choice.get("message") or {})
+        self._read_delta(as_object(choice.get("delta") or choice.get("message")))
         if choice.get("finish_reason"):
             self._read_finish(as_text(choice["finish_reason"]))
 
@@ -75,12 +75,12 @@ class CompletionsBuilder(MessageBuilder):
         self.stop_reason = _STOPS.get(reason, "error")
 
     def _read_usage(self, told: Mapping[str, Any]) -> None:
-        sent = told.get("prompt_tokens_details") or {}
+        sent = as_object(told.get("prompt_tokens_details"))
         cached = _first_count(sent.get("cached_tokens"), told.get("prompt_cache_hit_tokens"), told.get("cached_tokens"))
         written = as_count(sent.get("cache_write_tokens"))
         fresh = max(0, as_count(told.get("prompt_tokens")) - cached - written)
         output = as_count(told.get("completion_tokens"))
-        answered = told.get("completion_tokens_details") or {}
+        answered = as_object(told.get("completion_tokens_details"))
         reasoning = _first_count(answered.get("reasoning_tokens"), told.get("reasoning_tokens"))
         total = fresh + output + cached + written
         self.usage = Usage(fresh, output, cached, written, total, NO_COST, reasoning=reasoning)
@@ -109,7 +109,7 @@ class CompletionsBuilder(MessageBuilder):
                 self._read_call(call)
 
     def _read_call(self, told: Mapping[str, Any]) -> None:
-        function = told.get("function") or told.get("custom") or {}
+        function = as_object(told.get("function") or told.get("custom"))
         index, call_id, name = told.get("index"), as_text(told.get("id")), as_text(function.get("name"))
         arguments = function.get("arguments", function.get("input"))
         call = self._matching(index, call_id, name)
