@@ -19,10 +19,11 @@ FLAGS = """
     def extension(pi):
         pi.register_flag("plan", type="boolean", description="plan first")
         pi.register_flag("level", type="string", default="low", description="how much")
+        early = pi.get_flag("level")
         @pi.command("flags")
         def flags(args, ctx):
             import sys
-            print([pi.get_flag("plan"), pi.get_flag("level"), pi.get_flag("other")], file=sys.stderr)
+            print([pi.get_flag("plan"), pi.get_flag("level"), pi.get_flag("other"), early], file=sys.stderr)
 """
 
 
@@ -40,10 +41,10 @@ def extension(place: Place, code: str, name: str = "mine") -> Path:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "[None, 'low', None]"),
-        (["--plan"], "[True, 'low', None]"),
-        (["--plan=false", "--level=high"], "[False, 'high', None]"),
-        (["--level", "high", "--plan", "true"], "[True, 'high', None]"),
+        ([], "[None, 'low', None, None]"),
+        (["--plan"], "[True, 'low', None, None]"),
+        (["--plan=false", "--level=high"], "[False, 'high', None, 'high']"),
+        (["--level", "high", "--plan", "true"], "[True, 'high', None, 'high']"),
     ],
 )
 def test_flags_reach_their_extension(place: Place, words: list[str], told: str) -> None:

@@ -272,9 +272,12 @@ async def test_changes_of_one_file_take_turns_also_with_built_in_tools(tmp_path:
         lambda pi: pi.register_tool(lambda *args: ""),
         lambda pi: pi.register_tool(create_read_tool(MemoryEnvironment()), colour="red"),
         lambda pi: pi.register_command("two words", print),
+        lambda pi: pi.register_flag("two words", type="string"),
+        lambda pi: pi.register_flag("number", type="integer"),
+        lambda pi: pi.on("agent_start", "a word"),
     ],
 )
-async def test_what_makes_no_tool_or_command_keeps_the_extension_out(tmp_path: Path, wrong: Any) -> None:
+async def test_what_cannot_be_registered_keeps_the_extension_out(tmp_path: Path, wrong: Any) -> None:
     async with stage(tmp_path, factories=[wrong]) as made:
         assert [event for _, event, _ in made.faults] == ["load"]
         assert len(made.runtime.extensions.extensions) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -27,7 +28,7 @@ from piolet.app.extensions.events import check_event
 from piolet.app.extensions.extension import Extension, ProviderRegistration, Registration
 from piolet.app.extensions.results import as_message_draft
 from piolet.harness.drafts import CustomMessageDraft
-from piolet.llm.messages import ThinkingLevel, UserBlock
+from piolet.llm.messages import THINKING_LEVELS, ThinkingLevel, UserBlock
 
 if TYPE_CHECKING:
     from piolet.app.commands import Command
@@ -93,6 +94,8 @@ class ExtensionAPI:
             self._extension.check()
             check_event(event)
             if handler is not None:
+                if not callable(handler):
+                    raise TypeError(f"a handler of {event} is a function, not {type(handler).__name__}")
                 return self._runner.add_handler(self._extension, Registration(event, handler))
 
             def register(handler):
@@ -163,12 +166,17 @@ class ExtensionAPI:
         default: FlagValue | None = None,
         description: str = "",
     ) -> None:
-        """Add ``--name`` to the command line."""
+        """Add ``--name`` to the command line. ValueError for what cannot be one."""
         self._extension.check()
+        if not re.fullmatch(r"\w[\w.-]*", name) or type not in ("boolean", "string"):
+            raise ValueError(f"--{name} of type {type} cannot be a flag: it is a word, boolean or string")
         self._extension.flags[name] = FlagDefinition(name, type, default, description)
 
     def get_flag(self, name: str) -> FlagValue | None:
-        """Return the value of a flag that this extension registered; None for any other."""
+        """Return the value of a flag that this extension registered; None for any other.
+
+        While extensions load, that is the value on the command line alone: defaults count once all are there.
+        """
         self._extension.check()
         return self._runner.flag(self._extension, name)
 
@@ -338,6 +346,8 @@ class ExtensionAPI:
 
     def set_thinking_level(self, level: ThinkingLevel) -> None:
         """Use `level`, fitted to the model, from the next request on."""
+        if level not in THINKING_LEVELS:
+            raise ValueError(f"There is no thinking level {level!r}: it is one of {', '.join(THINKING_LEVELS)}")
         harness = self._runner.seat(self._extension, "set_thinking_level").session.harness
         change = harness.use_thinking_level(level)
         if change is not None:

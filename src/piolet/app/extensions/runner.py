@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -39,6 +39,7 @@ from piolet.app.extensions.definitions import (
 )
 from piolet.app.extensions.errors import no_exit
 from piolet.app.extensions.extension import Extension, ProviderRegistration, Registration
+from piolet.app.extensions.flags import FlagError, read_flags
 from piolet.app.extensions.model_registry import ModelRegistry
 from piolet.app.extensions.outbox import Outbox
 from piolet.app.extensions.results import as_result
@@ -164,7 +165,18 @@ class ExtensionRunner:
     def flag(self, extension: Extension, name: str) -> FlagValue | None:
         if name not in extension.flags:
             return None
-        return self._flags.get(name, self.flags[name].default)
+        if name in self._flags:
+            return self._flags[name]
+        return self.flags[name].default if self._committed else self._given(extension.flags[name])
+
+    def _given(self, flag: FlagDefinition) -> FlagValue | None:
+        """The value on the command line, before all flags are known. A wrong one is told when they are."""
+        given = self.runtime.options.flags.get(flag.name)
+        if given is None:
+            return None
+        with suppress(FlagError):
+            return read_flags({flag.name: flag}, {flag.name: given}).values.get(flag.name)
+        return None
 
     @property
     def flags(self) -> dict[str, FlagDefinition]:
