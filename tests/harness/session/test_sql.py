@@ -494,7 +494,7 @@ def check_nothing_is_lost(store: SqlSessions, acknowledged: Mapping[str, set[str
 def test_killed_workers_lose_nothing(store: SqlSessions, url: str) -> None:
     ids = [begun(store).id for _ in range(5)]
     told = run_workers_and_kill(url, ids, workers=3, kills=6, seed=1)
-    assert check_nothing_is_lost(store, told) > 20
+    assert check_nothing_is_lost(store, told) >= 6  # each that was killed had told of one at least
 
 
 @pytest.mark.soak

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from piolet.base.json import encode
 from piolet.harness.messages import CompactionSummaryMessage, SystemMessage
 from piolet.harness.session.context import build_context
 from piolet.harness.session.copying import branched_session, export_jsonl
+from piolet.harness.session.errors import HistoryChanged
 from piolet.harness.session.session import Session
 from piolet.harness.session.tree import TreeNode, walk
 from piolet.harness.session.verify import verify
@@ -63,6 +66,51 @@ def test_chains_of_a_hundred_thousand_entries_need_no_recursion(tmp_path: Path) 
         export_jsonl(session, str(tmp_path / "out.jsonl"))
     assert verify(str(path)).problems == []
     assert time.thread_time() - start < 60
+
+
+def test_a_long_context_is_decoded_when_it_is_read_and_is_the_same(tmp_path: Path) -> None:
+    count = 1500
+    system = {"role": "system", "content": "replayed", "timestamp": 1}
+    lines = [said("u0", None)]
+    for number in range(1, count):
+        id, parent = f"u{number}", f"u{number - 1}"
+        if number == 40:
+            lines.append(entry("compaction", id, parent, summary="S", firstKeptEntryId="u3", tokensBefore=9))
+            lines[-1]["systemMessage"] = system
+        elif number == 20:
+            lines.append(entry("compaction", id, parent, summary="older", firstKeptEntryId="u2", tokensBefore=9))
+        elif number % 500 == 0:
+            lines.append(entry("context_edit", id, parent, targetId=f"u{number - 1}", replacement=None))
+        elif number % 300 == 0:
+            edit = {"content": f"edited {number}"}
+            lines.append(entry("context_edit", id, parent, targetId=f"u{number - 7}", replacement=edit))
+        else:
+            lines.append(said(id, parent, role="assistant" if number % 2 else "user"))
+    path = write(tmp_path / "s.jsonl", *lines)
+    with opened(path) as session:
+        lazy, eager = session.build_context(), build_context(session.entries)
+        assert (lazy.kept, lazy.settled, len(lazy.messages)) == (eager.kept, eager.settled, len(eager.messages))
+        assert lazy.kept == 2 + 36
+        assert texts([lazy.messages[place] for place in (0, 1, 2, -1)]) == ["replayed", "S", "u3", "u1499"]
+        assert lazy == eager
+        assert "edited 300" in texts(lazy.messages)
+        assert [entry.id for entry in lazy.entries] == ["u40", *(f"u{n}" for n in range(3, count) if n != 40)]
+
+
+def test_a_long_context_never_takes_its_messages_from_another_file(tmp_path: Path) -> None:
+    lines = [said(f"u{number}", f"u{number - 1}" if number else None) for number in range(1200)]
+    path = write(tmp_path / "s.jsonl", *lines)
+    with opened(path) as session:
+        context = session.build_context()
+        other = write(tmp_path / "other.jsonl", *(said(f"v{number}", None) for number in range(3)), *lines)
+        other.replace(path)
+        session.append_custom("x")
+        with pytest.raises(HistoryChanged, match="another file stands in its place"):
+            list(context.messages)
+        again = session.build_context()
+        write(path, *lines[600:], *lines[:600])
+        with pytest.raises(HistoryChanged, match="changed by another program"):
+            list(again.messages)
 
 
 def test_a_system_message_in_the_kept_range_gives_way_to_that_of_the_compaction(tmp_path: Path) -> None:

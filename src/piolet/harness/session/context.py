@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 from types import EllipsisType
 from typing import Any
 
@@ -10,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from piolet.base.ids import parse_time
+from piolet.base.made_later import MadeLater
 from piolet.harness.messages import (
     BranchSummaryMessage,
     CompactionSummaryMessage,
@@ -28,18 +31,21 @@ from piolet.harness.session.entries import (
 from piolet.harness.session.index import Head, Index, ModelRef
 from piolet.llm.messages import AssistantMessage, TextContent, ToolResultMessage, UserMessage
 
+_MANY = 1000  # entries that are decoded at once; of more, most may never be asked for
+
 
 class SessionContext(Struct, frozen=True):
     """What the model sees at one leaf. `entries` are those that the compaction rule leaves, in the model's order.
 
-    `kept`: how many of `messages` are the last compaction's summary and what it kept. `settled`: how many are of
-    entries up to the last compaction or context edit.
+    Of a long context the messages are decoded when they are read, and then kept: that raises `HistoryChanged` if the
+    file is gone. `kept`: how many of `messages` are the last compaction's summary and what it kept. `settled`: how many
+    are of entries up to the last compaction or context edit.
     """
 
-    messages: list[StoredMessage]
+    messages: Sequence[StoredMessage]
     thinking_level: str
     model: ModelRef | None
-    entries: list[Entry]
+    entries: Sequence[Entry]
     kept: int = 0
     settled: int = 0
 
@@ -66,7 +72,7 @@ def build_context(entries: Sequence[Entry], leaf: str | EllipsisType | None = ..
     if leaf is ... or (leaf is not None and leaf not in by_id):
         leaf = entries[-1].id if entries else None
     selection = select(index.path(leaf))
-    return assemble(selection, [by_id[head.id] for head in selection.heads])
+    return assemble(selection, lambda heads: [by_id[head.id] for head in heads])
 
 
 def select(path: Sequence[Head]) -> Selection:
@@ -76,43 +82,52 @@ def select(path: Sequence[Head]) -> Selection:
     """
     level = next((head.level for head in reversed(path) if head.level is not None), "off")
     model = next((head.model for head in reversed(path) if head.model is not None), None)
-    cut = _last(path, lambda head: head.type == "compaction")
+    types = [head.type for head in path]
+    cut, edit = _last(types, "compaction"), _last(types, "context_edit")
     if cut < 0:
-        return Selection(list(path), level, model, settled=_last(path, _is_edit) + 1)
+        return Selection(list(path), level, model, settled=edit + 1)
     compaction = path[cut]
-    first = _last(path[:cut], lambda head: head.id == compaction.link)
+    first = _last([head.id for head in path[:cut]], compaction.link)
     kept = [head for head in path[first:cut] if head.role != "system"] if first >= 0 else []
-    after = path[cut + 1 :]
     chosen = [compaction, *kept]
-    return Selection([*chosen, *after], level, model, len(chosen), len(chosen) + _last(after, _is_edit) + 1)
+    return Selection([*chosen, *path[cut + 1 :]], level, model, len(chosen), len(chosen) + max(edit - cut, 0))
 
 
-def _last(path: Sequence[Head], wanted: Callable[[Head], bool]) -> int:
-    """Return the last place where `wanted` holds, -1 if there is none: what matters of a long path is near its end."""
-    return next((place for place in range(len(path) - 1, -1, -1) if wanted(path[place])), -1)
+def _last(values: Sequence[str], wanted: str | None) -> int:
+    """Return the last place of `wanted`, -1 if it is not there."""
+    return len(values) - 1 - values[::-1].index(wanted) if wanted in values else -1
 
 
-def _is_edit(head: Head) -> bool:
-    return head.type == "context_edit"
+def assemble(selection: Selection, read: Callable[[Sequence[Head]], Sequence[Entry]]) -> SessionContext:
+    """Return the context of a selection; `read` decodes entries."""
+    heads = selection.heads
+    entries: MadeLater[Entry] = MadeLater(len(heads), lambda places: read([heads[place] for place in places]))
+    at_once: Sequence[int] = range(len(heads))
+    if len(heads) > _MANY:
+        at_once = [place for place in at_once[:-1] if heads[place].type != "message" or heads[place].role is None]
+        at_once.append(len(heads) - 1)  # that the file can be read is known from here on
+    counts = [1] * len(heads)  # of the messages that each entry gives: a message gives one, whatever it says
+    edits: dict[str, Replacement | None] = {}
+    for place, entry in zip(at_once, entries.at(at_once), strict=True):
+        is_older = place > 0 and isinstance(entry, CompactionEntry)  # in the kept range: the newest summary covers it
+        counts[place] = 0 if is_older else len(messages_of(entry))
+        if isinstance(entry, ContextEditEntry):
+            edits[entry.target_id] = entry.replacement
+    if None in edits.values():
+        counts = [0 if edits.get(head.id, ...) is None else count for head, count in zip(heads, counts, strict=True)]
+    sources = list(chain.from_iterable(map(repeat, range(len(counts)), counts)))  # the place of each message's entry
 
+    def messages_at(wanted: Sequence[int]) -> list[StoredMessage]:
+        messages = []
+        for place, entry in zip(wanted, entries.at([sources[place] for place in wanted]), strict=True):
+            message = messages_of(entry)[place - bisect_left(sources, sources[place])]
+            replacement = edits.get(entry.id)
+            messages.append(message if replacement is None else edited(message, replacement))
+        return messages
 
-def assemble(selection: Selection, entries: Sequence[Entry]) -> SessionContext:
-    """Return the context of the selected entries, given in the selection's order."""
-    edits = {entry.target_id: entry.replacement for entry in entries if isinstance(entry, ContextEditEntry)}
-    messages: list[StoredMessage] = []
-    kept = settled = 0
-    for place, entry in enumerate(entries):
-        if isinstance(entry, CompactionEntry) and place > 0:
-            continue  # an older one, inside the kept range: the newest summary covers it
-        if entry.id not in edits:
-            messages += messages_of(entry)
-        elif (replacement := edits[entry.id]) is not None:
-            messages += [edited(message, replacement) for message in messages_of(entry)]
-        if place < selection.kept:
-            kept = len(messages)
-        if place < selection.settled:
-            settled = len(messages)
-    return SessionContext(messages, selection.thinking_level, selection.model, list(entries), kept, settled)
+    messages = MadeLater(len(sources), messages_at)
+    kept, settled = sum(counts[: selection.kept]), sum(counts[: selection.settled])
+    return SessionContext(messages, selection.thinking_level, selection.model, entries, kept, settled)
 
 
 def messages_of(entry: Entry) -> list[StoredMessage]:

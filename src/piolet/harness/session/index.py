@@ -14,7 +14,7 @@ from msgspec import Struct
 from piolet.base.json import encode, loads
 from piolet.harness.session.entries import Entry, Header
 from piolet.harness.session.reading import OTHER_NAMES, read_header
-from piolet.harness.session.skim import AssistantSkim, Skim, ToolResultSkim, UserSkim, skim
+from piolet.harness.session.skim import AssistantSkim, MessageSkim, Skim, ToolResultSkim, UserSkim, skim
 from piolet.harness.session.storage import Line
 from piolet.harness.session.totals import Totals
 
@@ -81,6 +81,7 @@ class Index:
         self._path: list[Head] = []  # the branch that `path` was asked for last
         self._orderly = True  # every parent stands before its children, no id is there twice
         self._models: dict[ModelRef, ModelRef] = {}
+        self._last_model: ModelRef | None = None
         self._lines = 0
 
     def add_all(self, lines: Iterable[Line]) -> bool:
@@ -153,12 +154,15 @@ class Index:
         self.problems.append(Problem(kind, self._lines, text))
 
     def _add(self, position: int, facts: Skim) -> None:
-        kind = facts.type
+        kind, link = facts.type, facts.target_id
         role = model = level = None
-        link = facts.target_id
         if kind == "message":
-            role = None if facts.message is None else facts.message.role
-            model = self._count_message(facts)
+            kind = "message"  # one string for all
+            if (message := facts.message) is not None:
+                role = message.role
+                model = self._count_message(message)
+            else:
+                self.totals.messages += 1
         else:
             kind = intern(OTHER_NAMES.get(kind, kind))
             match kind:
@@ -176,34 +180,40 @@ class Index:
                     self.labels.pop(link, None)
             if facts.usage is not None and kind in ("compaction", "branch_summary", "usage"):
                 self.totals.add(facts.usage)
-        parent_id = facts.parent_id
-        if parent_id is not None and (parent := self.by_id.get(parent_id)) is not None:
-            parent_id = parent.id  # one string for both
-        elif parent_id is not None:
+        id, parent_id = facts.id, facts.parent_id
+        if parent_id is not None:
+            if (parent := self.by_id.get(parent_id)) is not None:
+                parent_id = parent.id  # one string for both
+            else:
+                self._orderly = False
+        if id in self.by_id:
             self._orderly = False
-        self._orderly = self._orderly and facts.id not in self.by_id
-        head = Head(position, kind, facts.id, parent_id, role, link, model, level)
+        head = Head(position, kind, id, parent_id, role, link, model, level)
         self.heads.append(head)
-        self.by_id[facts.id] = head
+        self.by_id[id] = head
 
     def _model(self, provider: str, model_id: str) -> ModelRef:
-        model = ModelRef(provider, model_id)
-        return self._models.setdefault(model, model)
+        known = self._last_model
+        if known is None or known.model_id != model_id or known.provider != provider:
+            model = ModelRef(provider, model_id)
+            known = self._last_model = self._models.setdefault(model, model)
+        return known
 
-    def _count_message(self, facts: Skim) -> ModelRef | None:
+    def _count_message(self, message: MessageSkim) -> ModelRef | None:
         """Add a message to the totals; return the model that it makes the one in use."""
-        totals, message = self.totals, facts.message
+        totals = self.totals
         totals.messages += 1
         if isinstance(message, AssistantSkim):
             totals.assistant_messages += 1
-            totals.tool_calls += sum(block.type == "toolCall" for block in message.content)
-        elif isinstance(message, ToolResultSkim):
+            for block in message.content:
+                totals.tool_calls += block.type == "toolCall"
+            if message.usage is not None:
+                totals.add(message.usage)
+            return self._model(message.provider, message.model) if message.model else None
+        if isinstance(message, ToolResultSkim):
             totals.tool_results += 1
-        else:
-            totals.user_messages += isinstance(message, UserSkim)
-            return None
-        if message.usage is not None:
-            totals.add(message.usage)
-        if isinstance(message, AssistantSkim) and message.model:
-            return self._model(message.provider, message.model)
+            if message.usage is not None:
+                totals.add(message.usage)
+        elif isinstance(message, UserSkim):
+            totals.user_messages += 1
         return None

@@ -21,6 +21,7 @@ from piolet.harness.session.storage import Change, Line, MemoryStorage, Storage,
 #: How long an append waits for another process that is appending.
 LOCK_SECONDS = 10.0
 _CHUNK = 1 << 16
+_LONG_CHUNK = 1 << 18  # where all is read: at that size a long file is read fastest
 _BOM = b"\xef\xbb\xbf"
 _TAIL = 64  # bytes that are compared to notice that a file was changed in place
 _descriptors = Descriptors(limit=64)
@@ -67,7 +68,7 @@ class JsonlStorage:
             for position in positions:
                 if not start <= position < end:
                     start = end = position
-                while (stop := buffer.find_line_end(position - start, end - start)) < 0:
+                while (stop := buffer.bytes.find(b"\n", position - start, end - start)) < 0:
                     if position > start:  # the line goes on: let it begin the buffer
                         buffer.keep(position - start, end - start)
                         start = position
@@ -174,22 +175,23 @@ class JsonlStorage:
         if size == self._end:
             self.torn = False
             return
-        buffer = _Buffer(min(_CHUNK, max(1, size - self._end)))
+        buffer = _Buffer(min(_LONG_CHUNK, max(1, size - self._end)))
         rest = 0  # bytes of a line whose end is not in the buffer yet
         while got := buffer.fill(fd, self._end + rest, keep=rest):
             start, end = 0, rest + got
             if self._end == 0 and buffer.view[:3] == _BOM:
                 start = self._end = len(_BOM)
-            while (stop := buffer.find_line_end(start, end)) >= 0:
+            view, find = buffer.view, buffer.bytes.find
+            while (stop := find(b"\n", start, end)) >= 0:
                 position, self._end = self._end, self._end + stop + 1 - start
-                yield Line(position, buffer.view[start:stop])
+                yield position, view[start:stop]
                 start = stop + 1
             rest = end - start
             buffer.keep(start, end)
         self.torn = rest > 0 and not torn
         if rest and torn:
             position, self._end = self._end, self._end + rest
-            yield Line(position, buffer.view[:rest])
+            yield position, buffer.view[:rest]
 
     def _look(self, fd: int) -> Change | Literal["deleted"]:
         status = os.fstat(fd)
@@ -217,22 +219,19 @@ class _Buffer:
     """Memory that is filled from a file again and again, and grows with the longest line."""
 
     def __init__(self, size: int) -> None:
-        self._bytes = bytearray(size)
-        self.view = memoryview(self._bytes)
+        self.bytes = bytearray(size)
+        self.view = memoryview(self.bytes)
 
     def fill(self, fd: int, offset: int, *, keep: int) -> int:
         """Read from `offset` of the file behind the first `keep` bytes, which stay; return how many bytes came."""
-        if keep == len(self._bytes):
-            self._bytes = self._bytes + bytes(keep)
-            self.view = memoryview(self._bytes)
+        if keep == len(self.bytes):
+            self.bytes = self.bytes + bytes(keep)
+            self.view = memoryview(self.bytes)
         return os.preadv(fd, [self.view[keep:]], offset)
 
     def keep(self, start: int, end: int) -> None:
         """Move these bytes to the beginning."""
         self.view[: end - start] = self.view[start:end]
-
-    def find_line_end(self, start: int, end: int) -> int:
-        return self._bytes.find(b"\n", start, end)
 
 
 def create_file(path: str, text: Iterable[bytes], *, durable: bool = False) -> tuple[int, int]:

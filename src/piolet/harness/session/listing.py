@@ -53,8 +53,8 @@ def read_info(path: str) -> SessionInfo | None:
     storage = JsonlStorage(path, read_only=True)
     glance = _Glance()
     try:
-        for line in storage.lines(torn=True):
-            if not glance.take_in(line.text):
+        for _, text in storage.lines(torn=True):
+            if not glance.take_in(text):
                 return None
         mtime = os.stat(path).st_mtime_ns // 1_000_000
     except OSError:

@@ -90,24 +90,29 @@ class EntryLog:
 
     def lines(self, heads: Sequence[Head]) -> list[bytes]:
         """Return the lines of entries as they are stored, without the line feeds. Raises `HistoryChanged`."""
-        return [bytes(text) for text in self._texts(heads)]
+        return [bytes(text) for text in _texts(self.storage, heads)]
 
     def entries(self, heads: Sequence[Head]) -> list[Entry]:
         """Return the entries of `heads`. Raises `HistoryChanged`."""
-        with collector_paused():
-            return [self._entry(text, head) for text, head in zip(self._texts(heads), heads, strict=True)]
+        return self.reader()(heads)
 
-    def _texts(self, heads: Sequence[Head]) -> Iterator[Text]:
-        try:
-            yield from self.storage.read(head.position for head in heads)
-        except OSError as error:
-            raise HistoryChanged(f"{self.storage.name} can no longer be read: {error.strerror}") from error
+    def reader(self) -> Callable[[Sequence[Head]], list[Entry]]:
+        """Return a function like `entries` for the heads that there are now, also when the file is replaced later."""
+        storage = self.storage
+
+        def read(heads: Sequence[Head]) -> list[Entry]:
+            with collector_paused():
+                return [self._entry(text, head) for text, head in zip(_texts(storage, heads), heads, strict=True)]
+
+        return read
 
     def _entry(self, text: Text, head: Head) -> Entry:
         try:
             entry = read_entry(text, self.file_ms)
         except ValueError:
-            raise HistoryChanged(f"{self.storage.name} was changed by another program; open it again") from None
+            entry = None
+        if entry is None or entry.id != head.id:
+            raise HistoryChanged(f"{self.storage.name} was changed by another program; open it again")
         if isinstance(entry, MessageEntry):
             message = entry.message
             # Strings that are there already: of a long session they would be a tenth of its memory.
@@ -235,6 +240,13 @@ class EntryLog:
     def _write_failed(self, error: OSError) -> WriteFailed:
         reason = error.strerror or str(error)
         return WriteFailed(f"Session {self.storage.name} cannot be written: {reason}. The entry was not stored")
+
+
+def _texts(storage: Storage, heads: Sequence[Head]) -> Iterator[Text]:
+    try:
+        yield from storage.read(head.position for head in heads)
+    except OSError as error:
+        raise HistoryChanged(f"{storage.name} can no longer be read: {error.strerror}") from error
 
 
 def _line(entry: Entry) -> bytes:

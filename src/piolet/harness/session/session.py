@@ -274,14 +274,14 @@ class Session:
     def build_context(self, leaf: str | EllipsisType | None = ...) -> SessionContext:
         """Return what the model sees at `leaf` (default: the current leaf; unknown: the last entry; None: nothing).
 
-        Only the entries that go into the context are decoded.
+        Only entries that go into the context are decoded, those of a long one when they are read.
         """
         if leaf is ...:
             leaf = self._leaf
         elif leaf is not None and leaf not in self._log.index.by_id:
             leaf = self._log.last_id
         selection = select(self._log.index.path(leaf))
-        return assemble(selection, self._log.entries(selection.heads))
+        return assemble(selection, self._log.reader())
 
     # ---------------------------------------------------------------------------------------------------- appending
 

@@ -15,11 +15,11 @@ from piolet.llm.messages import Usage
 from piolet.llm.normalize import normalize_usage
 
 
-class Block(Struct):
+class Block(Struct, gc=False):
     type: str = ""
 
 
-class AssistantSkim(Struct, tag_field="role", tag="assistant"):
+class AssistantSkim(Struct, gc=False, tag_field="role", tag="assistant"):
     role: ClassVar[str] = "assistant"
     content: list[Block] = []
     provider: str = ""
@@ -27,28 +27,28 @@ class AssistantSkim(Struct, tag_field="role", tag="assistant"):
     usage: Usage | None = None
 
 
-class ToolResultSkim(Struct, tag_field="role", tag="toolResult"):
+class ToolResultSkim(Struct, gc=False, tag_field="role", tag="toolResult"):
     role: ClassVar[str] = "toolResult"
     usage: Usage | None = None
 
 
-class UserSkim(Struct, tag_field="role", tag="user"):
+class UserSkim(Struct, gc=False, tag_field="role", tag="user"):
     role: ClassVar[str] = "user"
 
 
-class BashSkim(Struct, tag_field="role", tag="bashExecution"):
+class BashSkim(Struct, gc=False, tag_field="role", tag="bashExecution"):
     role: ClassVar[str] = "bashExecution"
 
 
-class CustomSkim(Struct, tag_field="role", tag="custom"):
+class CustomSkim(Struct, gc=False, tag_field="role", tag="custom"):
     role: ClassVar[str] = "custom"
 
 
-class SystemSkim(Struct, tag_field="role", tag="system"):
+class SystemSkim(Struct, gc=False, tag_field="role", tag="system"):
     role: ClassVar[str] = "system"
 
 
-class OtherSkim(Struct):
+class OtherSkim(Struct, gc=False):
     role: str | None
 
 
@@ -58,7 +58,7 @@ else:  # what the strict decoder knows
     MessageSkim = AssistantSkim | ToolResultSkim | UserSkim | BashSkim | CustomSkim | SystemSkim
 
 
-class Skim(Struct, rename="camel"):
+class Skim(Struct, gc=False, rename="camel"):
     """The fields that the index needs; those that are missing or of a wrong type are empty."""
 
     type: str = ""

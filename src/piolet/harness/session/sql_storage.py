@@ -113,7 +113,7 @@ class SqlStorage:
                 self.torn = True
                 return
             self._next = position + 1
-            yield Line(position, text.removesuffix(b"\n").removeprefix(_BOM if position == 0 else b""))
+            yield position, text.removesuffix(b"\n").removeprefix(_BOM if position == 0 else b"")
 
     def read(self, positions: Iterable[int]) -> Iterator[Text]:
         rest = iter(positions)

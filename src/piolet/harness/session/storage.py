@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from piolet.base.json import loads
 
 Text: TypeAlias = bytes | memoryview
 
 
-class Line(NamedTuple):
-    """A line of a session: where its storage has it, and its text without the line feed."""
-
-    position: int
-    text: Text
+#: A line of a session: where its storage has it, and its text without the line feed.
+Line: TypeAlias = tuple[int, Text]
 
 
 #: What became of the lines that were given. "replaced": others stand in their place, and the old ones can still be
@@ -94,7 +91,7 @@ class MemoryStorage:
     def lines(self, *, torn: bool = False) -> Iterator[Line]:
         while (end := self.text.find(b"\n", self._given)) >= 0:
             position, self._given = self._given, end + 1
-            yield Line(position, bytes(self.text[position:end]))
+            yield position, bytes(self.text[position:end])
 
     def read(self, positions: Iterable[int]) -> Iterator[Text]:
         return (bytes(self.text[position : self.text.index(b"\n", position)]) for position in positions)
@@ -125,9 +122,9 @@ class MemoryStorage:
 def parsed_lines(storage: Storage) -> Iterator[tuple[bytes, Any]]:
     """Give each line that is valid JSON, and its value, then close the storage. Other lines are passed over."""
     try:
-        for line in storage.lines(torn=True):
+        for _, line in storage.lines(torn=True):
             with suppress(ValueError):
-                text = bytes(line.text)
+                text = bytes(line)
                 yield text, loads(text)
     finally:
         storage.close()

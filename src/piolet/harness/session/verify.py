@@ -215,6 +215,6 @@ def _numbered_lines(path: str) -> Iterator[tuple[int, bytes, bool]]:
     number = 0
     with closing(JsonlStorage(path, read_only=True)) as storage:
         for torn in (False, True):
-            for line in storage.lines(torn=torn):
+            for _, text in storage.lines(torn=torn):
                 number += 1
-                yield number, bytes(line.text), torn
+                yield number, bytes(text), torn
