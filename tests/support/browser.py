@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import fcntl
+import functools
 import json
 import os
 import shutil
@@ -17,6 +19,14 @@ PATIENCE = 60  # seconds that something may take on a loaded machine
 #: What is pressed, by the name of the key: code and virtual key.
 _KEYS = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39}
 
+_PLACES = (3, 4)  # where Chromium reads commands and writes answers
+
+
+def _take_places(*descriptors: int) -> None:
+    out_of_the_way = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10) for descriptor in descriptors]
+    for descriptor, place in zip(out_of_the_way, _PLACES, strict=True):
+        os.dup2(descriptor, place)
+
 
 class Browser:
     """One Chromium with a profile of its own. `open` gives a tab."""
@@ -29,15 +39,13 @@ class Browser:
         self.downloads = Path(self._profile.name, "downloads")
         self._process = subprocess.Popen(
             [
-                "/bin/sh",
-                "-c",
-                f'exec 3<&{to_browser} 4>&{from_browser}; exec "$0" "$@"',
                 CHROMIUM,
                 *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
                 *("--disable-extensions", "--disable-background-networking", "--disable-component-update"),
                 *("--remote-debugging-pipe", f"--user-data-dir={self._profile.name}", "about:blank"),
             ],
-            pass_fds=(to_browser, from_browser),
+            preexec_fn=functools.partial(_take_places, to_browser, from_browser),
+            pass_fds=_PLACES,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -49,12 +57,12 @@ class Browser:
         self._number = 0
         self._rest = b""
         self.events: list[dict[str, Any]] = []
-        self.call(
-            "Browser.setDownloadBehavior",
-            behavior="allow",
-            downloadPath=str(self.downloads),
-            eventsEnabled=True,
-        )
+        downloads = {"behavior": "allow", "downloadPath": str(self.downloads), "eventsEnabled": True}
+        try:
+            self.call("Browser.setDownloadBehavior", **downloads)
+        except BaseException:
+            self.close()
+            raise
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> Any:
         """Send a command of the DevTools protocol and return its result; events on the way are kept."""
@@ -114,13 +122,17 @@ class Tab:
         self._browser, self._target, self._session = browser, target, session
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def call(self, method: str, **parameters: Any) -> Any:
         return self._browser.call(method, self._session, **parameters)
 
     def go(self, address: str) -> None:
-        self.call("Page.navigate", url=address)
-        self._browser.wait_for("Page.loadEventFired", self._session)
+        loader = self.call("Page.navigate", url=address)["loaderId"]
+        loaded = {"loaderId": loader, "name": "load"}
+        while not loaded.items() <= self._browser.wait_for("Page.lifecycleEvent", self._session)["params"].items():
+            pass
 
     def resize(self, width: int, height: int) -> None:
         self.call(
@@ -160,15 +172,14 @@ class Tab:
         self.call("Input.insertText", text=text)
 
     def click(self, selector: str) -> None:
-        """Click into the middle of the first element that `selector` names, with the mouse."""
-        place = self.until(
-            f"(() => {{ const found = document.querySelector({json.dumps(selector)}); if (!found) return null;"
-            " found.scrollIntoView({block: 'nearest'}); const box = found.getBoundingClientRect();"
-            " return box.width ? [box.x + Math.min(box.width / 2, 60), box.y + Math.min(box.height / 2, 12)] : null;"
-            " })()"
+        """Click the first element that `selector` names, once it is there and nothing lies over it."""
+        self.until(
+            f"(() => {{ const found = document.querySelector({json.dumps(selector)}); if (!found) return false;"
+            " found.scrollIntoView({block: 'center'}); const box = found.getBoundingClientRect();"
+            " const top = document.elementFromPoint(box.x + Math.min(box.width / 2, 60), box.y + box.height / 2);"
+            " if (!top || !(found.contains(top) || top.contains(found))) return false;"
+            " found.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true})); return true; })()"
         )
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
 
     def picture(self) -> bytes:
         """Return what is seen, as PNG."""
@@ -195,6 +206,10 @@ class Tab:
             elif method == "Page.javascriptDialogOpening":
                 found.append(f"dialog: {facts['message']}")
         return found
+
+    def forget(self) -> None:
+        """Complain no more of what was said so far."""
+        self._browser.events[:] = [event for event in self._browser.events if event.get("sessionId") != self._session]
 
     def close(self) -> None:
         self._browser.call("Target.closeTarget", targetId=self._target)
