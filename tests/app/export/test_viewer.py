@@ -418,7 +418,12 @@ def test_letters_in_the_search_are_no_keys(open_page: Opener) -> None:
 
 
 def test_on_a_phone_the_tree_comes_on_demand_and_nothing_is_too_wide(open_page: Opener) -> None:
-    tab = open_page(showcase(), width=390, height=844)
+    session = showcase()
+    session.user("wide" * 200, on="written", id="wide")
+    session.answer(
+        "`" + "wide" * 200 + "`\n\n|a|b|\n|-|-|\n|" + "wide " * 9 + "|" + "w" * 90 + "|", on="wide", id="end2"
+    )
+    tab = open_page(session, width=390, height=844)
     look = "getComputedStyle(document.getElementById('sidebar')).visibility"
     assert tab.run(look) == "hidden"
     for id in shown_ids(tab):
