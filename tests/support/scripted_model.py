@@ -44,7 +44,8 @@ StopReason: TypeAlias = Literal["stop", "length", "toolUse"]
 
 @dataclass(frozen=True)
 class Reply:
-    """`delay`: seconds before the first event; `pause`: before each further one. `error`: ends so, after the blocks.
+    """`delay`: seconds before the first event; `pause`: before each further one. `gate`: waits for it before the first.
+    `error`: ends so, after the blocks.
     `hang`: goes on for ever after its blocks, the last one left open. `deaf`: does not listen to its signal.
     `crash`: what the stream raises after its blocks, against its contract; `crash_at_once`: what opening it raises.
     `usage`: what it tells at its end."""
@@ -54,6 +55,7 @@ class Reply:
     error: str | None = None
     delay: float = 0
     pause: float = 0
+    gate: asyncio.Event | None = None
     hang: bool = False
     deaf: bool = False
     crash: BaseException | None = None
@@ -66,13 +68,14 @@ def says(
     stop: StopReason | None = None,
     delay: float = 0,
     pause: float = 0,
+    gate: asyncio.Event | None = None,
     tokens: tuple[int, int] = (0, 0),
 ) -> Reply:
     """A whole answer. It stops for "toolUse" if it holds calls. `tokens` of input and output are its usage."""
     content = _content(blocks)
     calls = any(isinstance(block, ToolCall) for block in content)
     usage = structs.replace(NO_USAGE, input=tokens[0], output=tokens[1], total_tokens=sum(tokens))
-    return Reply(content, stop or ("toolUse" if calls else "stop"), delay=delay, pause=pause, usage=usage)
+    return Reply(content, stop or ("toolUse" if calls else "stop"), delay=delay, pause=pause, gate=gate, usage=usage)
 
 
 def fails(error: str, *blocks: str | Block, delay: float = 0) -> Reply:
@@ -139,6 +142,8 @@ class _Answer:
         reply, open_block = self.reply, None
         try:
             await self._wait(reply.delay)
+            while reply.gate is not None and not reply.gate.is_set():
+                await self._wait(0.01)
             if reply.error is not None and not reply.blocks:
                 raise ConnectionError(reply.error)
             yield StartEvent()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from tests.modes.interactive.desk import opened
@@ -48,11 +49,13 @@ async def test_escape_aborts_and_what_was_queued_comes_back(tmp_path: Path) -> N
 
 
 async def test_steering_is_delivered_after_the_tools(tmp_path: Path) -> None:
-    replies = says("I wait.", call("bash", command="sleep 0.5")), says("Steered.")
+    replies = says("I wait.", call("bash", command="until [ -e go ]; do sleep 0.05; done")), says("Steered.")
     async with opened(tmp_path, *replies) as desk:
         await desk.submit("go")
-        await desk.see("sleep 0.5")
+        await desk.see("$ until")
         await desk.submit("change course")
+        await desk.see("Steering: change course")
+        (tmp_path / "cwd/go").touch()
         await desk.see("Steered.")
         await desk.idle()
         assert "Steering:" not in desk.text
@@ -61,10 +64,10 @@ async def test_steering_is_delivered_after_the_tools(tmp_path: Path) -> None:
 
 
 async def test_a_failed_request_is_tried_again_with_a_countdown(tmp_path: Path) -> None:
-    settings = {"retry": {"baseDelayMs": 1500}}
+    settings = {"retry": {"baseDelayMs": 3000}}
     async with opened(tmp_path, fails("503 overloaded"), says("Here I am."), settings=settings) as desk:
         await desk.submit("go")
-        await desk.see("Retrying (1/3) in 1s... (escape to cancel)")
+        await desk.see("Retrying (1/3) in ")
         await desk.see("Here I am.")
 
 
@@ -79,7 +82,8 @@ async def test_a_wait_for_another_try_can_be_cancelled(tmp_path: Path) -> None:
 
 
 async def test_a_prompt_that_comes_during_a_compaction_is_sent_after_it(tmp_path: Path) -> None:
-    summary = says("The summary.", delay=0.7)
+    gate = asyncio.Event()
+    summary = says("The summary.", gate=gate)
     settings = {"compaction": {"keepRecentTokens": 2}}
     async with opened(tmp_path, says("One."), says("Two."), summary, says("Three."), settings=settings) as desk:
         await desk.paste("first " * 2000)
@@ -89,6 +93,7 @@ async def test_a_prompt_that_comes_during_a_compaction_is_sent_after_it(tmp_path
         await desk.see("Compacting context... (escape to cancel)")
         await desk.submit("third")
         await desk.see("Queued; it is sent after the compaction")
+        gate.set()
         await desk.see("Three.")
 
 

@@ -20,7 +20,7 @@ def test_a_working_day(place: Place) -> None:
     edit = {"path": "a.txt", "edits": [{"oldText": "one", "newText": "two"}]}
     script = [
         openai(MARKDOWN, Call("read", {"path": "a.txt"}, "c1"), Call("edit", edit, "c2")),
-        openai(Call("bash", {"command": "sleep 1; cat a.txt"}, "c3")),
+        openai(Call("bash", {"command": "until [ -e go ]; do sleep 0.05; done; cat a.txt"}, "c3")),
         openai("You said stop, so I stop."),
         ENDLESS,
         openai("A summary of the branch."),
@@ -38,9 +38,10 @@ def test_a_working_day(place: Place) -> None:
             terminal.send("please change it\r")
             terminal.wait_for("Plan")
             terminal.wait_for("+1 two")
-            terminal.wait_for("$ sleep 1; cat a.txt")
+            terminal.wait_for("$ until [ -e go ]")
             terminal.send("now stop\r")
             terminal.wait_for("Steering: now stop")
+            (place.cwd / "go").touch()
             text = terminal.wait_for("You said stop, so I stop.")
             assert "Steering:" not in text
             assert (place.cwd / "a.txt").read_text() == "two\n"
