@@ -98,7 +98,8 @@ async def test_all_engines_give_the_same(tmp_path: Path, seed: int, far_shell: S
         assert await slow.grep(query) == expected, query
         assert await memory.grep(query) == expected, query
         assert await far_shell.grep(query) == expected, query
-        names = FindQuery(rng.choice(["*", "*.py", "A*", "a.txt", "src/*", "**/a/**", "", "-*"]), query.path)
+        pattern = rng.choice(["*", "*.py", "A*", "a.txt", "src/*", "**/a/**", "", "-*"])
+        names = FindQuery(pattern, query.path, glob=query.glob)
         assert await memory.find(names) == await slow.find(names), names
         assert await far_shell.find(names) == await slow.find(names), names
 
@@ -142,9 +143,9 @@ class Search:
         found = await self.result(pattern, path, **query)
         return [f"{line.path}{':' if line.is_match else '-'}{line.number} {line.text}" for line in found.lines]
 
-    async def find(self, pattern: str, path: str = "", limit: int = 1000) -> list[str]:
+    async def find(self, pattern: str, path: str = "", limit: int = 1000, glob: str | None = None) -> list[str]:
         full = os.path.join(self.folder, path) if path else str(self.folder)
-        return list((await self.environment().find(FindQuery(pattern, full, limit))).paths)
+        return list((await self.environment().find(FindQuery(pattern, full, limit, glob))).paths)
 
 
 async def test_lines_are_sorted_by_path_part_by_part(search: Search) -> None:
@@ -190,6 +191,11 @@ async def test_a_nested_repository_is_judged_by_its_own_rules(search: Search) ->
 async def test_find_heeds_gitignore_without_a_repository(search: Search) -> None:
     search.write(**{".gitignore": "out\n", "out/a": "", "b": ""})
     assert await search.find("*") == [".gitignore", "b"]
+
+
+async def test_find_leaves_out_what_a_glob_excludes(search: Search) -> None:
+    search.write(**{".git/a": "", "a": "", "in/.git/a": "", "in/a": ""})
+    assert await search.find("a", glob="!.git") == ["a", "in/a"]
 
 
 async def test_a_glob_that_names_an_ignored_file_brings_it_back(search: Search) -> None:

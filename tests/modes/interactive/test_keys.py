@@ -195,9 +195,12 @@ async def test_files_commands_and_paths_are_completed(tmp_path: Path) -> None:
     (tmp_path / "cwd/src").mkdir(parents=True)
     (tmp_path / "cwd/src/main.py").write_text("")
     (tmp_path / "cwd/a file.txt").write_text("")
+    (tmp_path / "cwd/.git").mkdir()
+    (tmp_path / "cwd/.git/main").write_text("")
     async with opened(tmp_path) as desk:
         desk.type("look at @mai")
         await desk.see("→ main.py")
+        assert ".git/main" not in desk.text
         desk.key("tab")
         await desk.until(lambda: desk.draft == "look at @src/main.py ")
         desk.type("and @fil")
@@ -240,6 +243,7 @@ async def test_shell_commands_of_the_user(tmp_path: Path) -> None:
     async with opened(tmp_path, says("I saw it.")) as desk:
         await shell(desk, "!echo out; exit 3", "(exit 3)")
         await shell(desk, "!!echo secret", "$ echo secret")
+        await desk.until(lambda: not desk.face.shell.running)
         await shell(desk, "!sleep 60", "Running... (escape/ctrl+c to cancel)")
         await desk.submit("!true")
         await desk.see("A command is already running")

@@ -80,9 +80,12 @@ class GrepResult(Struct, frozen=True):
 
 
 class FindQuery(Struct, frozen=True):
+    """`glob` is that of a `GrepQuery`: with ``!`` it names what is left out."""
+
     pattern: str
     path: str
     limit: int = 1000
+    glob: str | None = None
 
 
 class FindResult(Struct, frozen=True):

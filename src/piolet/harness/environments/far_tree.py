@@ -39,8 +39,9 @@ _UTF16_MARKS: Final = ("\udcff\udcfe", "\udcfe\udcff")
 
 
 async def find(far: ShellEnvironment, query: FindQuery, signal: AbortSignal | None) -> FindResult:
+    only = search.GlobFilter(query.glob) if query.glob else None
     tree = FarTree(far)
-    await tree.survey(query.path, FOR_FIND, None, signal)
+    await tree.survey(query.path, FOR_FIND, only, signal)
     return await search.find(tree, query, signal)
 
 

@@ -48,8 +48,9 @@ async def find(tree: Tree, query: FindQuery, signal: AbortSignal | None = None) 
     smart_case = pattern == pattern.lower()
     regex = glob_regex(pattern or "**", ignore_case=smart_case)
     whole_path = "/" in pattern
+    only = GlobFilter(query.glob) if query.glob else None
     found = []
-    async for place in walk(tree, query.path, FOR_FIND, None, signal):
+    async for place in walk(tree, query.path, FOR_FIND, only, signal):
         if regex.match(place.path if whole_path else place.entry.name):
             found.append(place.path + ("/" if place.entry.kind == "directory" else ""))
     found.sort()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,5 +54,5 @@ class Activity:
         if not self.message or not self.visible:
             return BLANK
         frame = self.frames[int(now / self.seconds) % len(self.frames)] if self.frames else ""
-        left = "" if self.until is None else str(max(0, round(self.until - now)))
+        left = "" if self.until is None else str(max(1, math.ceil(self.until - now)))
         return busy_text(frame, self.message.replace("{}", left))

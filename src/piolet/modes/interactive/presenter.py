@@ -252,8 +252,10 @@ class Presenter:
                 del self._tools[event.tool_call_id]
             case EntryAppended(entry=CustomEntry() as entry):
                 self.entry(entry)
+            case AutoRetryEnd(success=False, final_error="Retry cancelled"):
+                self.status("Retry cancelled")
             case AutoRetryEnd(success=False, final_error=str(why)):
-                self.error(f"Gave up after {event.attempt} tries: {why}")
+                self.error(f"Gave up after {event.attempt} {'try' if event.attempt == 1 else 'tries'}: {why}")
             case CompactionEnd(aborted=True):
                 self.status("Compaction cancelled")
             case CompactionEnd(error_message=str(why)):

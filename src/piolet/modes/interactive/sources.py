@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from piolet.app.commands import Command
+from piolet.base.abort import AbortController
 from piolet.harness.environments.base import FindQuery
 from piolet.modes.interactive.commands.table import COMMANDS
 from piolet.tui.completion import CommandInfo, Sources
@@ -15,7 +16,6 @@ from piolet.tui.completion import CommandInfo, Sources
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
 
-FIND_LIMIT = 100
 _ORIGINS = {"user": "u", "project": "p", "temporary": "t"}
 
 
@@ -43,8 +43,12 @@ def sources(face: Face) -> Sources:
             return []
         environment = face.runtime.services.environment
         pattern = f"*{_literal(part)}*" if part else "*"
-        result = await environment.find(FindQuery(pattern, await environment.resolve(folder or "."), FIND_LIMIT))
-        return result.paths
+        query = FindQuery(pattern, await environment.resolve(folder or "."), glob="!.git")
+        abort = AbortController()
+        try:
+            return (await environment.find(query, abort.signal)).paths
+        finally:  # when the next key is there, nobody waits for this search any more
+            abort.abort()
 
     async def names(folder: str) -> Sequence[str]:
         if not face.ready:

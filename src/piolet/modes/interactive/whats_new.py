@@ -11,17 +11,18 @@ from piolet.app.services import Services
 from piolet.app.settings import SettingsError, lookup
 
 _SEEN = ("piolet", "lastChangelogVersion")
+_BREAK = re.compile(r"(?<=\S)\n {0,3}(?=[^\s#*+-])")  # within a paragraph or a point of a list
 _RELEASE = re.compile(r"^## \[?([^\]\s]+)", re.MULTILINE)
 
 
 def changelog_text() -> str:
-    """Return the changelog that comes with the program; empty if there is none."""
+    """Return the changelog that comes with the program, a line each paragraph; empty if there is none."""
     folder = documentation_folder("docs")
     if folder is None:
         return ""
     for path in (Path(folder, "CHANGELOG.md"), Path(folder).parent / "CHANGELOG.md"):
         if path.is_file():
-            return path.read_text("utf-8")
+            return _BREAK.sub(" ", path.read_text("utf-8"))
     return ""
 
 
