@@ -115,6 +115,20 @@ def test_extensions_know_how_to_log_in(place: Place) -> None:
     assert auth(place, "login nope").stderr.startswith('Error: Unknown provider "nope". Known ones: ')
 
 
+def test_an_entry_that_cannot_be_understood_is_told_and_can_be_replaced(place: Place) -> None:
+    write(place.agent / "auth.json", {"groq": "sk-text", "xai": {"type": "api_key", "key": SECRET}})
+    status = auth(place, "status").stdout
+    assert re.search(r"^xai +ready", status, re.MULTILINE)
+    assert re.search(r'^groq +not ready +.*auth.json, entry "groq"', status, re.MULTILINE)
+    assert auth(place, "login groq --api-key", stdin="new-key-123\n").exit == 0
+    assert stored(place)["groq"] == {"type": "api_key", "key": "new-key-123"}
+    (place.agent / "auth.json").write_text("{oops")
+    done = place.run("--list-models")
+    assert (
+        done.stderr == f"Warning: {place.agent / 'auth.json'} is no valid JSON (line 1): repair it, or move it away\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "exit", "said"),
     [

@@ -98,10 +98,11 @@ def test_comments_and_trailing_commas_are_tolerated(tmp_path: Path) -> None:
         ('{\n"providers": {oops}}', "line 2, column 15"),
         ("[]", '"providers"'),
         ('{"providers": []}', '"providers"'),
-        ('{"providers": {"my": {"apiKey": 5}}}', "'my'"),
+        ('{"providers": {"my": {"apiKey": 5}}}', '"my"'),
+        ('{"providers": {"my": null}}', '"my"'),
         ('{"providers": {"my": {"models": [{"id": "m", "contextWindow": 0}]}}}', "contextWindow"),
-        ('{"providers": {"a": {"baseUrl": "x"}, "my": {"models": [{"id": "m", "input": ["audio"]}]}}}', "'my'"),
-        ("\xff", "utf-8"),
+        ('{"providers": {"a": {"baseUrl": "x"}, "my": {"models": [{"id": "m", "input": ["audio"]}]}}}', '"my"'),
+        ("\xff", "UTF-8"),
     ],
 )
 def test_a_broken_file_is_named_and_the_built_in_models_stay(tmp_path: Path, text: str, said: str) -> None:
@@ -119,6 +120,8 @@ def test_a_broken_file_is_named_and_the_built_in_models_stay(tmp_path: Path, tex
         ({"api": "a", "models": [{"id": "m"}]}, '"baseUrl" is missing'),
         ({"baseUrl": "x", "api": "a", "models": [{"name": "m"}]}, 'needs an "id"'),
         ({}, "nothing is configured"),
+        ({**CUSTOM, "models": {"m": {}}}, "Expected `array`"),
+        ("text", "Expected `object`"),
     ],
 )
 def test_a_provider_that_cannot_work_is_left_out_alone(tmp_path: Path, entry: Any, said: str) -> None:
@@ -127,6 +130,13 @@ def test_a_provider_that_cannot_work_is_left_out_alone(tmp_path: Path, entry: An
     assert '"bad"' in str(models.error)
     assert models.find("my", "m")
     assert models.get_provider("bad") is None
+
+
+def test_a_whole_number_may_be_written_as_a_float(tmp_path: Path) -> None:
+    models = load(tmp_path, {"my": {**CUSTOM, "models": [{"id": "m", "contextWindow": 2e5, "maxTokens": 8192.0}]}})
+    assert models.error is None
+    found = find(models, "my", "m")
+    assert (found.context_window, found.max_tokens) == (200_000, 8192)
 
 
 def test_the_file_is_read_again_when_it_changed(tmp_path: Path) -> None:

@@ -178,6 +178,11 @@ class TestTexts:
         assert "authorization" in (message.error_message or "")
         assert "key" not in (message.error_message or "").replace("keys", "")
 
+    async def test_a_header_that_has_no_possible_name_is_an_error_in_words(self, pool: HttpPool) -> None:
+        with ScriptedServer() as server:
+            message = await final(server, pool, headers={"x a": "b"})
+        assert message.error_message == "The header name 'x a' holds characters that HTTP does not allow"
+
     async def test_a_json_answer_in_place_of_a_stream_is_an_error(self, pool: HttpPool) -> None:
         with ScriptedServer([{"json": {"error": {"message": "no such deployment"}}}]) as server:
             assert (await final(server, pool)).error_message == '200: {"message":"no such deployment"}'

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from piolet.app.options import RuntimeOptions
 from piolet.cli.extensions import with_extensions
+from piolet.llm.credentials.errors import CredentialError
 from piolet.llm.model import Model
 from piolet.modes.say import one_line, warn
 
@@ -33,9 +34,14 @@ def list_models(options: RuntimeOptions, search: str) -> int:
 
 async def _available(options: RuntimeOptions) -> list[Model]:
     async with with_extensions(options) as runtime:
+        models = runtime.services.models
         for notice in runtime.services.notices:
             warn(notice)
-        return runtime.services.models.get_available()
+        try:
+            models.credentials.providers()
+        except CredentialError as error:
+            warn(str(error))
+        return models.get_available()
 
 
 def _fits(text: str, words: Sequence[str]) -> bool:

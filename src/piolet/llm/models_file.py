@@ -44,22 +44,23 @@ class ModelsFile:
 def parse(data: bytes, path: str) -> tuple[dict[str, ProviderConfig], str | None]:
     """Return the providers that the text of a models.json gives, and what was wrong with it, None if nothing."""
     try:
-        value: Any = jsonc.loads(data.decode())
-        raw = _providers(value)
-        configs = {name: msgspec.convert(entry, ProviderConfig) for name, entry in raw.items()}
+        raw = _providers(jsonc.loads(data.decode()))
     except json.JSONDecodeError as error:
         return {}, f"{path}, line {error.lineno}, column {error.colno}: {error.msg}"
-    except msgspec.ValidationError as error:
-        return {}, f"{path}: {error} (in the provider {_culprit(raw)!r})"
+    except UnicodeDecodeError:
+        return {}, f"{path}: it is no UTF-8 text"
     except ValueError as error:
         return {}, f"{path}: {error}"
-    errors = []
-    for name, config in list(configs.items()):
+    configs, errors = {}, []
+    for name, entry in raw.items():
         try:
+            config = msgspec.convert(_whole(entry), ProviderConfig)
             check(name, config)
+            configs[name] = config
+        except msgspec.ValidationError as error:
+            errors.append(f'provider "{name}": {error}')
         except ConfigError as error:
             errors.append(str(error))
-            del configs[name]
     return configs, f"{path}: {'; '.join(errors)}" if errors else None
 
 
@@ -70,11 +71,14 @@ def _providers(value: Any) -> dict[str, Any]:
     return providers
 
 
-def _culprit(providers: Mapping[str, Any]) -> str:
-    """The first provider whose configuration does not convert."""
-    for name, entry in providers.items():
-        try:
-            msgspec.convert(entry, ProviderConfig)
-        except msgspec.ValidationError:
-            return name
-    return ""
+def _whole(value: Any) -> Any:
+    """Return a JSON value whose whole numbers are integers however they are written: 1e6 is 1000000."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case dict():
+            return {key: _whole(item) for key, item in value.items()}
+        case list():
+            return [_whole(item) for item in value]
+        case _:
+            return value

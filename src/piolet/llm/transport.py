@@ -46,6 +46,7 @@ DRAIN_SECONDS = 0.05
 ERROR_BODY_SECONDS = 10.0
 MAX_ERROR_BODY = 256 * 1024
 USER_AGENT = f"piolet/{__version__} ({sys.platform}; python/{sys.version.split()[0]}; {os.uname().machine})"
+_header_name = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _header_value = re.compile(r"[\t\x20-\x7e]*")
 
 
@@ -112,7 +113,7 @@ class _Exchange:
         self._builder = protocol.builder(model, self._context, options)
         request = protocol.request(model, self._context, options)
         if not _is_http(request.url):
-            raise RequestError(f"The base URL of provider '{model.provider}' is no http or https address")
+            raise RequestError(f"The base URL of provider '{model.provider}' must begin with http:// or https://")
         if options.on_payload is not None:
             replacement = await self._abortable(options.on_payload(request.body, model))
             request.body = replacement if replacement is not None else request.body
@@ -133,6 +134,8 @@ class _Exchange:
         headers = {name: value.strip() for name, value in merged.items() if value is not None}
         self._secrets |= header_secrets(headers)
         for name, value in headers.items():
+            if not _header_name.fullmatch(name):
+                raise RequestError(f"The header name {name!r} holds characters that HTTP does not allow")
             if not _header_value.fullmatch(value):
                 raise RequestError(f"The header '{name}' holds characters that HTTP does not allow")
         return headers

@@ -95,7 +95,8 @@ async def test_looking_whether_there_is_a_key_runs_no_command(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"apiKey": "!exit 1"}, "API key.*its command failed"),
+        ({"apiKey": "!exit 3"}, "API key.*its command ended with status 3"),
+        ({"apiKey": "!true"}, "API key.*its command printed nothing"),
         ({"apiKey": "k", "headers": {"X-A": "$UNSET"}}, 'header "X-A".*UNSET is not set'),
         ({"apiKey": ""}, "it is empty"),
     ],

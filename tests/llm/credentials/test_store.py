@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,17 +66,28 @@ def test_a_change_by_another_process_is_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    "entry",
     [
-        "{oops",
-        "[]",
-        '{"a": {"type": "weird"}}',
-        '{"a": {"type": "api_key", "key": 5}}',
-        '{"a": {"type": "api_key", "env": {"X": 1}}}',
-        f'{{"a": {{"type": "oauth", "access": "{SECRET}"}}}}',
-        "\xff\xfe",
+        *("sk-text", 5, None, [], {"type": "weird"}, {"type": "api_key", "key": 5}),
+        *({"type": "api_key", "env": {"X": 1}}, {"type": "oauth", "access": SECRET}),
     ],
 )
+def test_an_entry_that_cannot_be_understood_harms_its_own_provider_alone(tmp_path: Path, entry: Any) -> None:
+    path = tmp_path / "auth.json"
+    path.write_text(json.dumps({"a": entry, "b": {"type": "api_key", "key": "k"}}))
+    store = AuthFile(path)
+    with pytest.raises(AuthFileError) as caught:
+        store.get("a")
+    assert f'{path}, entry "a"' in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert store.get("b") == ApiKeyCredential("k")
+    store.set("c", ApiKeyCredential("n"))
+    assert json.loads(path.read_text())["a"] == entry
+    assert store.remove("a")
+    assert store.providers() == ["b", "c"]
+
+
+@pytest.mark.parametrize("text", ["{oops", "[]", "\xff\xfe", "[" * 100_000])
 def test_a_file_that_cannot_be_understood_is_named_and_not_overwritten(tmp_path: Path, text: str) -> None:
     path = tmp_path / "auth.json"
     path.write_bytes(text.encode("latin-1"))

@@ -40,17 +40,29 @@ class ConfigValue(Struct, frozen=True):
         return [name for name in self.env_names if not env.get(name)]
 
 
-def resolve_config_value(text: str, env: Mapping[str, str], running: set[int] | None = None) -> str | None:
-    """Return what `text` stands for; None if a variable is unset or empty, or the command fails or prints nothing.
+class NoValue(Exception):
+    """A text stands for nothing; the message says why, in words that go on after a colon."""
+
+
+def resolve_config_value(text: str, env: Mapping[str, str]) -> str | None:
+    """Return what `text` stands for; None if a variable is unset or empty, or the command fails or prints nothing."""
+    try:
+        return find_config_value(text, env, set())
+    except NoValue:
+        return None
+
+
+def find_config_value(text: str, env: Mapping[str, str], running: set[int]) -> str:
+    """Return what `text` stands for; `NoValue` says why it stands for nothing.
 
     Blocks while a command runs, at most `COMMAND_TIMEOUT` seconds; its process group is in `running` meanwhile, so that
     another thread can `kill` it.
     """
     value = ConfigValue(text)
     if value.command is not None:
-        return _output(value.command, env, set() if running is None else running)
-    if value.missing(env):
-        return None
+        return _output(value.command, env, running)
+    if missing := value.missing(env):
+        raise NoValue(f"{missing[0]} is not set")
     return _reference.sub(lambda match: match[1] or env[match[2] or match[3]], text)
 
 
@@ -67,7 +79,7 @@ def escape(text: str) -> str:
     return f"${text}" if text.startswith("!") else text
 
 
-def _output(command: str, env: Mapping[str, str], running: set[int]) -> str | None:
+def _output(command: str, env: Mapping[str, str], running: set[int]) -> str:
     import subprocess
 
     process = subprocess.Popen(
@@ -82,11 +94,15 @@ def _output(command: str, env: Mapping[str, str], running: set[int]) -> str | No
     try:
         output, _ = process.communicate(timeout=COMMAND_TIMEOUT)
     except subprocess.TimeoutExpired:
-        return None
+        raise NoValue(f"its command has not ended within {COMMAND_TIMEOUT:g} s") from None
     finally:
         running.discard(process.pid)
         if process.returncode is None:
             kill([process.pid])
             process.communicate()
     text = output.decode("utf-8", "replace").strip()
-    return text if process.returncode == 0 and text else None
+    if process.returncode != 0:
+        raise NoValue(f"its command ended with status {process.returncode}")
+    if not text:
+        raise NoValue("its command printed nothing")
+    return text

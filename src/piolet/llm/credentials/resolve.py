@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import field
 
-from piolet.llm.credentials.config_value import ConfigValue, resolve_config_value
+from piolet.llm.credentials.config_value import ConfigValue, NoValue, find_config_value
 from piolet.llm.credentials.errors import CredentialError, MissingCredentials, UnresolvedValue
 from piolet.llm.credentials.records import (
     ApiKeyCredential,
@@ -123,13 +123,13 @@ class ProviderAuth(Secretive, frozen=True):
     def _value(self, text: str, env: Mapping[str, str], what: str, *, cached: bool = False) -> str:
         if cached and text in self.command_results:
             return self.command_results[text]
-        value = ConfigValue(text)
-        found = resolve_config_value(text, env, self.running)
-        if not found:
-            missing = value.missing(env)
-            reason = f"{missing[0]} is not set" if missing else "its command failed" if value.command else "it is empty"
-            raise UnresolvedValue(f'The {what} of the provider "{self.provider}" cannot be had: {reason}.')
-        if cached and value.command is not None:
+        try:
+            found = find_config_value(text, env, self.running)
+            if not found:
+                raise NoValue("it is empty")
+        except NoValue as reason:
+            raise UnresolvedValue(f'The {what} of the provider "{self.provider}" cannot be had: {reason}.') from None
+        if cached and ConfigValue(text).command is not None:
             self.command_results[text] = found
         return found
 
@@ -174,4 +174,4 @@ class ProviderAuth(Secretive, frozen=True):
                 raise UnresolvedValue(f'The address of the provider "{self.provider}" needs {match[1]}: set it.')
             return env[match[1]]
 
-        return _placeholder.sub(fill, base_url)
+        return _placeholder.sub(fill, base_url.strip())

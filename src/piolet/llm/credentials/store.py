@@ -24,6 +24,9 @@ REFRESH_TIMEOUT = 30.0
 CHANGE_TIMEOUT = 20.0
 
 
+_GONE = object()
+
+
 class CredentialStore(Protocol):
     """Keeps one credential a provider. Everything here may block for a moment, `refresh` for many seconds."""
 
@@ -67,7 +70,10 @@ class MemoryCredentials:
 
 
 class AuthFile:
-    """auth.json. Read again whenever it changed; changed under its lock, by entry, with mode 0600."""
+    """auth.json. Read again whenever it changed; changed under its lock, by entry, with mode 0600.
+
+    An entry that we cannot understand, say of a newer program, stays as it is and harms its own provider alone.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -75,7 +81,7 @@ class AuthFile:
         self._entries: dict[str, Any] = {}
 
     def get(self, provider: str) -> Credential | None:
-        """Return the stored credential; `AuthFileError` if the file cannot be understood."""
+        """Return the stored credential; `AuthFileError` if the file or the entry cannot be understood."""
         entries = self._read()
         return self._record(provider, entries[provider]) if provider in entries else None
 
@@ -88,7 +94,7 @@ class AuthFile:
     def remove(self, provider: str) -> bool:
         there = provider in self._read()
         if there:
-            self._change({provider: None})
+            self._change({provider: _GONE})
         return there
 
     def refresh(self, provider: str, renew: Renew, margin_ms: int = REFRESH_MARGIN_MS) -> OAuthCredential:
@@ -111,14 +117,14 @@ class AuthFile:
         return current
 
     def _change(self, changes: Mapping[str, Any]) -> None:
-        """Replace entries; None removes one."""
+        """Replace entries; `_GONE` removes one."""
         real = Path(os.path.realpath(self.path))
         try:
             make_private_folder(real.parent)
             with dir_lock(real, timeout=CHANGE_TIMEOUT) as lock:
                 entries = {**self._read(), **changes}
                 lock.check()
-                self._write({name: entry for name, entry in entries.items() if entry is not None})
+                self._write({name: entry for name, entry in entries.items() if entry is not _GONE})
         except LockError as error:
             raise AuthFileError(str(error)) from None
         except OSError as error:
@@ -148,8 +154,6 @@ class AuthFile:
             raise AuthFileError(f"{self.path} is no valid JSON{where}: repair it, or move it away") from None
         if not isinstance(entries, dict):
             raise AuthFileError(f"{self.path} must be an object of providers: repair it, or move it away")
-        for provider, entry in entries.items():
-            self._record(provider, entry)
         return entries
 
     def _record(self, provider: str, entry: Any) -> Credential:
