@@ -48,3 +48,16 @@ def test_tables_show_every_view_and_one_can_be_chosen(place: Place) -> None:
 def test_nothing_recorded_says_so(place: Place) -> None:
     done = place.run("usage", "--since", "2020-01-01")
     assert (done.stdout, done.exit) == ("No usage is recorded since 2020-01-01\n", 0)
+
+
+def test_a_page_with_charts_is_written_for_the_user_alone(place: Place) -> None:
+    _two_answers(place)
+    done = place.run("usage", "--html", "sub.html")
+    assert (done.stdout, done.exit) == ("Written to: sub.html\n", 0)
+    page = place.cwd / "sub.html"
+    assert "$4.00" in page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert place.run("usage", "--html").stdout == "Written to: piolet-usage.html\n"
+    refused = place.run("usage", "--html", "sub.html/x.html")
+    assert refused.exit == 1
+    assert refused.stderr.startswith("Error: sub.html/x.html cannot be written: ")

@@ -31,7 +31,7 @@ class Progress:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        if self._stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        if self._stream.isatty() and os.environ.get("TERM") not in (None, "", "dumb"):
             self._begun = time.monotonic()
             self._draw()
             self._thread = threading.Thread(target=self._keep_drawing, daemon=True)
