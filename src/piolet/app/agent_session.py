@@ -14,7 +14,7 @@ from piolet.agent.queues import QueueMode
 from piolet.agent.tools import AgentTool
 from piolet.app.commands import Commands
 from piolet.app.hook_points import INPUT, USER_BASH, Behavior, InputEvent, Source, UserBash, UserBashResult
-from piolet.app.prompt import PromptRejected, UserPrompt
+from piolet.app.prompt import PromptRejected, UserPrompt, fitted
 from piolet.app.services import Services
 from piolet.app.settings import Settings
 from piolet.app.user_shell import UserShell, executed
@@ -28,6 +28,7 @@ from piolet.harness.session.copying import fork_points
 from piolet.harness.session.entries import Header
 from piolet.harness.session.session import Session
 from piolet.harness.stats import SessionStats
+from piolet.harness.tools.options import ImageSettings
 from piolet.llm.credentials.errors import MissingCredentials
 from piolet.llm.messages import AssistantMessage, BaseMessage, TextContent, ThinkingLevel, UserMessage, text_of
 from piolet.llm.model import Model, ModelCost
@@ -225,7 +226,7 @@ class AgentSession:
     async def _prepare(
         self, prompt: UserPrompt, source: Source, behavior: Behavior | None, *, expand: bool = True
     ) -> UserPrompt | None:
-        """Ask the input handlers, then expand skills and templates; None if a handler took the prompt."""
+        """Ask the input handlers, then expand skills and templates and fit images; None if a handler took the prompt."""
         hooks = self.harness.hooks
         if hooks.wanted(INPUT):
             event = InputEvent(prompt.text, prompt.images, source, behavior if self.is_streaming else None)
@@ -233,12 +234,15 @@ class AgentSession:
             if event.handled:
                 return None
             prompt = UserPrompt(event.text, event.images)
-        if not expand or not prompt.text.startswith("/"):
+        if expand and prompt.text.startswith("/"):
+            try:
+                prompt = UserPrompt(self.services.resources.expand(prompt.text), prompt.images)
+            except OSError as error:
+                raise PromptRejected(f"{error.filename} cannot be read: {error.strerror}") from None
+        if not prompt.images:
             return prompt
-        try:
-            return UserPrompt(self.services.resources.expand(prompt.text), prompt.images)
-        except OSError as error:
-            raise PromptRejected(f"{error.filename} cannot be read: {error.strerror}") from None
+        settings = ImageSettings(auto_resize=self.services.settings.image_auto_resize)
+        return await asyncio.to_thread(fitted, prompt, settings)
 
     async def _enqueue(self, prompt: UserPrompt, behavior: Behavior) -> None:
         message = _message(prompt)

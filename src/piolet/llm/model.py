@@ -24,12 +24,12 @@ class CostTier(Record, frozen=True):
 
 
 class ModelCost(Record, frozen=True):
-    """US dollars per million tokens."""
+    """US dollars per million tokens. On the wire all four stand, zeros too: a factory's value is not omitted."""
 
-    input: float = 0
-    output: float = 0
-    cache_read: float = 0
-    cache_write: float = 0
+    input: float = field(default_factory=float)
+    output: float = field(default_factory=float)
+    cache_read: float = field(default_factory=float)
+    cache_write: float = field(default_factory=float)
     tiers: Sequence[CostTier] | None = None
 
 
