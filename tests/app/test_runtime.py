@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from msgspec import structs
+from PIL import Image
 
 import piolet
 from piolet.app import (
@@ -31,6 +35,7 @@ from piolet.app import (
 )
 from piolet.app.model_choice import NoSuchModel
 from piolet.harness.session.errors import MissingCwd
+from piolet.llm.messages import ImageContent
 from tests.support.replies import Call, openai
 from tests.support.run import Place
 from tests.support.server import ScriptedServer
@@ -50,6 +55,12 @@ async def opened(place: Place, **options: object) -> AsyncIterator[Runtime]:
     runtime = await piolet.create_runtime(RuntimeOptions(**known))  # type: ignore[arg-type]
     async with runtime:
         yield runtime
+
+
+def picture(width: int, height: int) -> ImageContent:
+    data = BytesIO()
+    Image.new("RGB", (width, height), "red").save(data, "PNG")
+    return ImageContent(b64encode(data.getvalue()).decode(), "image/png")
 
 
 def texts(server: ScriptedServer, number: int = -1) -> list[str]:
@@ -320,15 +331,37 @@ async def test_a_prompt_during_a_run_needs_to_say_how(place: Place) -> None:
 
 
 async def test_images_are_blocked_by_the_setting_not_in_the_record(place: Place, server: ScriptedServer) -> None:
-    from piolet.llm.messages import ImageContent
-
     place.write_settings({"images": {"blockImages": True}})
     async with opened(place) as runtime:
-        await runtime.session.prompt(UserPrompt("look", [ImageContent("iVBORw0KGgo=", "image/png")]))
+        await runtime.session.prompt(UserPrompt("look", [picture(10, 10)]))
     content = server.requests[-1].body["messages"][-1]["content"]
     assert content == [{"type": "text", "text": "look"}, {"type": "text", "text": "Image reading is disabled."}]
     (path,) = place.sessions()
     assert '"type":"image"' in path.read_text()
+
+
+async def test_images_are_fitted_to_what_models_take(place: Place, server: ScriptedServer) -> None:
+    """One that a provider refuses would fail every later request of its session."""
+    images = [
+        structs.replace(picture(10, 10), mime_type="image/jpeg"),
+        picture(3000, 1500),
+        ImageContent("not base64!", "image/png"),
+        ImageContent(b64encode(b"some text").decode(), "image/png"),
+        ImageContent("iVBORw0KGgo=", "image/png"),
+    ]
+    (place.agent / "prompts").mkdir()
+    (place.agent / "prompts" / "see.md").write_text("What is in $1?")
+    async with opened(place) as runtime:
+        await runtime.session.prompt(UserPrompt("/see this", images))
+        message = runtime.session.harness.agent.messages[0]
+    text, *shown = message.content  # type: ignore[attr-defined]
+    assert [image.mime_type for image in shown] == ["image/png", "image/png"]
+    assert shown[0].data == images[0].data
+    assert Image.open(BytesIO(b64decode(shown[1].data))).size == (2000, 1000)
+    first, blank, *notes = text.text.split("\n")
+    assert (first, blank) == ("What is in this?", "")
+    assert "original 3000x1500, displayed at 2000x1000" in notes[0]
+    assert [note.startswith("[Image omitted: ") for note in notes] == [False, True, True, True]
 
 
 async def test_tools_know_the_session_they_work_for(place: Place) -> None:

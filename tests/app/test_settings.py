@@ -46,6 +46,7 @@ def test_the_project_has_no_say_in_keys_of_the_user() -> None:
         ({"terminal": {"imageWidthCells": 0}}, "image_width_cells", 1),
         ({"terminal": {"images": False}}, "terminal_images", False),
         ({"httpIdleTimeoutMs": " 12.7 "}, "http_idle_timeout_ms", 12),
+        ({"editorPaddingX": float("inf")}, "editor_padding_x", 0),
         ({"modelThinkingLevels": {"a/b": "high", "c/d": 3}}, "model_thinking_levels", {"a/b": "high"}),
     ],
 )
@@ -59,11 +60,14 @@ def test_values_of_the_wrong_kind_are_repaired(values: dict[str, object], attrib
         ({"httpIdleTimeoutMs": -1}, lambda s: s.http_idle_timeout_ms),
         ({"websocketConnectTimeoutMs": "soon"}, lambda s: s.websocket_connect_timeout_ms),
         ({"compaction": {"reserveTokens": -5}}, lambda s: s.compaction),
+        ({"compaction": {"reserveTokens": float("inf")}}, lambda s: s.compaction),
+        ({"sessionDir": "a\0b"}, lambda s: s.session_dir),
+        ({"sessionDir": "\ud800"}, lambda s: s.session_dir),
         ({"compaction": {"modelOverrides": {"a/b": {"keepRecentTokens": 1.5}}}}, lambda s: s.compaction_for("a/b")),
     ],
 )
 def test_values_that_must_not_be_guessed_are_refused_by_name(values: dict[str, object], read: object) -> None:
-    with pytest.raises(SettingsError, match=r"setting (httpIdle|websocketConnect|compaction)"):
+    with pytest.raises(SettingsError, match=r"setting (httpIdle|websocketConnect|compaction|sessionDir)"):
         read(Settings(values))  # type: ignore[operator]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from piolet.cli.main import COMMANDS
 from tests.support.replies import openai
 from tests.support.run import ROOT, Finished, Place
 from tests.support.server import ScriptedServer
@@ -107,6 +107,16 @@ def test_unknown_options_and_commands_are_questioned(place: Place) -> None:
     assert "--one, --two" in one_error(place, place.run("--one", "--two", "-p", "hi"))
     assert "Did you mean sessions?" in one_error(place, place.run("sesions"))
     assert "not in this version" in one_error(place, place.run("mcp", "list"))
+
+
+@pytest.mark.parametrize("words", [("sessions",), ("sessions", "lst"), ("usage", "x"), ("install",), ("list", "--al")])
+def test_a_mistake_behind_a_command_is_one_line_that_names_its_help(place: Place, words: tuple[str, ...]) -> None:
+    assert f"(see piolet {words[0]} --help)" in one_error(place, place.run(*words))
+
+
+def test_the_help_names_every_command(place: Place) -> None:
+    shown = place.run("--help").stdout
+    assert [command for command in COMMANDS if command not in shown and command != "uninstall"] == []
 
 
 def test_escape_sequences_of_others_do_not_reach_the_terminal(place: Place) -> None:
@@ -218,41 +228,6 @@ def test_a_crash_is_one_line_and_a_private_report_without_secrets(place: Place) 
 
 def test_verbose_shows_the_traceback(place: Place) -> None:
     assert "Traceback" in crash(place, "--verbose", "hi").stderr
-
-
-# ---- completion
-
-
-def completed(place: Place, *words: str) -> list[str]:
-    """Return what bash offers for the last of `words`."""
-    script = place.run("completion", "bash").stdout
-    quoted = " ".join(f"'{word}'" for word in ("piolet", *words))
-    program = f"{script}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _piolet; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, cwd=place.cwd)
-    return done.stdout.split()
-
-
-def test_bash_completes_options_values_commands_and_files(place: Place) -> None:
-    (place.cwd / "notes.md").write_text("")
-    assert completed(place, "--mo") == ["--model", "--mode", "--models"]
-    assert completed(place, "-p", "--thinking", "m") == ["minimal", "medium", "max"]
-    assert completed(place, "sess") == ["sessions"]
-    assert completed(place, "auth", "lo") == ["login", "logout"]
-    assert completed(place, "@no") == ["@notes.md"]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_knows_every_option(place: Place, shell: str) -> None:
-    from piolet.cli.args import OPTIONS
-
-    done = place.run("completion", shell)
-    assert done.exit == 0
-    for option in OPTIONS:
-        assert option.names[-1].lstrip("-") in done.stdout
-
-
-def test_completion_of_an_unknown_shell_is_an_error(place: Place) -> None:
-    assert "bash, zsh, fish" in one_error(place, place.run("completion", "tcsh"))
 
 
 # ---- a list to choose from

@@ -85,10 +85,12 @@ WRONG_FIELDS: list[tuple[str, dict[str, object]]] = [
     ("set_auto_retry", {"enabled": "yes"}),
     ("bash", {"command": ["ls"]}),
     ("switch_session", {}),
+    ("switch_session", {"sessionPath": "a\0b"}),
     ("fork", {"entryId": 7}),
     ("get_entries", {"since": "nowhere"}),
     ("set_session_name", {"name": " "}),
     ("export_html", {"outputPath": 1}),
+    ("export_html", {"outputPath": "\ud800"}),
     ("compact", {"customInstructions": {}}),
 ]
 
@@ -98,6 +100,7 @@ def test_a_wrong_field_is_an_error_of_that_command_alone(client: RpcClient) -> N
         response = client.request(type, **fields)
         assert response["success"] is False, response
         assert response["error"], response
+        assert "Internal error" not in response["error"]
     assert client.data("get_state")["messageCount"] == 0
 
 

@@ -226,7 +226,7 @@ class AgentSession:
     async def _prepare(
         self, prompt: UserPrompt, source: Source, behavior: Behavior | None, *, expand: bool = True
     ) -> UserPrompt | None:
-        """Ask the input handlers, then expand skills and templates and fit images; None if a handler took the prompt."""
+        """Ask the input handlers, then expand skills and templates, fit images; None if a handler took the prompt."""
         hooks = self.harness.hooks
         if hooks.wanted(INPUT):
             event = InputEvent(prompt.text, prompt.images, source, behavior if self.is_streaming else None)

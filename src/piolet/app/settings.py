@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, overload
 
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
+from piolet.base.paths import is_possible
 from piolet.harness.compaction.settings import BranchSummarySettings, CompactionSettings
 
 T = TypeVar("T")
@@ -90,7 +92,9 @@ def _str(value: Any) -> str | None:
 
 
 def _int(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value in (inf, -inf):
+        return None
+    return int(value)
 
 
 def _strings(value: Any) -> Sequence[str] | None:
@@ -113,6 +117,13 @@ def _mapping_of(read: Callable[[Any], T | None]) -> Callable[[Any], Mapping[str,
 
 def _path(value: Any) -> str | None:
     return os.path.expanduser(value) if isinstance(value, str) else None
+
+
+def _folder(value: Any) -> str | None:
+    path = _path(value)
+    if path is not None and not is_possible(path):
+        raise ValueError(f"{value!r} cannot be a folder")
+    return path
 
 
 def _timeout(value: Any) -> int | None:
@@ -199,7 +210,7 @@ class Settings:
     shell_command_prefix = _maybe_text("shellCommandPrefix")
     codemode_mode: Key[CodemodeMode] = _choice("codemode.mode", CodemodeMode, "on")
     codemode_inline_budget = _number("codemode.inlineBudget", 3000)
-    session_dir: Key[str | None] = Key("sessionDir", None, _path)
+    session_dir: Key[str | None] = Key("sessionDir", None, _folder)
     image_auto_resize = _flag("images.autoResize", True)
     block_images = _flag("images.blockImages", False)
 

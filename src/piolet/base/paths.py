@@ -25,3 +25,11 @@ def resolve_path(path: str, base: str, *, home: str | None = None, trim: bool = 
     elif path == "~" or path.startswith("~/"):
         path = (home or os.path.expanduser("~")) + path[1:]
     return "/" + os.path.normpath(os.path.join(base, path)).lstrip("/")
+
+
+def is_possible(path: str) -> bool:
+    """Whether the system could take `path` at all: no NUL, nothing that is no text."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False

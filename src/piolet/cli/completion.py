@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from piolet.cli.args import OPTIONS
+from piolet.cli.args import OPTIONS, Option
 from piolet.cli.main import COMMANDS
 from piolet.modes.say import complain
 
@@ -15,9 +15,20 @@ SUBCOMMANDS = {
     "sessions": "list show tree search open export import rename delete verify",
     "completion": " ".join(SHELLS),
 }
-#: Options whose value is a file or folder.
+#: Options whose value may be a file or folder.
 _FILES = frozenset(
-    {"session", "fork", "session_dir", "extensions", "skills", "prompt_templates", "themes", "export", "system_prompt"}
+    {
+        "system_prompt",
+        "append_system_prompt",
+        "session",
+        "fork",
+        "session_dir",
+        "extensions",
+        "skills",
+        "prompt_templates",
+        "themes",
+        "export",
+    }
 )
 
 
@@ -28,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
         case "bash":
             print(_bash())
         case "zsh":
-            print("#compdef piolet\nautoload -U +X bashcompinit && bashcompinit\n" + _bash())
+            print(_zsh())
         case "fish":
             print(_fish())
         case _:
@@ -40,39 +51,86 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _bash() -> str:
-    """Return the script for bash: a function over the table of options."""
-    names = " ".join(name for option in OPTIONS for name in option.names)
-    cases = []
+def _values() -> Iterator[tuple[Option, str | None]]:
+    """Give the options whose values can be completed: with the words to choose from, None for files."""
     for option in OPTIONS:
         if option.choices:
-            reply = f'COMPREPLY=($(compgen -W "{" ".join(option.choices)}" -- "$current"))'
+            yield option, " ".join(option.choices)
         elif option.attribute in _FILES:
-            reply = 'COMPREPLY=($(compgen -f -- "$current"))'
-        else:
-            continue
-        cases.append(f"        {'|'.join(option.names)}) {reply}; return ;;")
-    words = [
-        f'        {command}) COMPREPLY=($(compgen -W "{words}" -- "$current")); return ;;'
+            yield option, None
+
+
+def _bash() -> str:
+    """Return the script for bash. Where it has nothing to say, bash itself completes files."""
+    values = [
+        f"        {'|'.join(option.names)}) "
+        + (f'COMPREPLY=($(compgen -W "{words}" -- "$current")); return ;;' if words else "return ;;")
+        for option, words in _values()
+    ]
+    subcommands = [
+        f'        "{command} ") COMPREPLY=($(compgen -W "{words}" -- "$current")) ;;'
         for command, words in SUBCOMMANDS.items()
     ]
+    names = " ".join(name for option in OPTIONS for name in option.names)
     return "\n".join(
         [
             "_piolet() {",
-            '    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"',
-            '    case "$previous" in',
-            *cases,
+            '    local current="$2" open= word',
+            '    case "${COMP_WORDS[COMP_CWORD]}" in [\\"\\\']*) open=yes ;; esac',
+            '    local before="${COMP_WORDS[*]:1:COMP_CWORD-1} "',
+            '    [ "$open" ] || current="${current//\\\\/}"',
+            '    case "$3" in',
+            *values,
             "    esac",
-            '    if [ "$COMP_CWORD" -eq 2 ]; then case "${COMP_WORDS[1]}" in',
-            *words,
-            "    esac; fi",
             '    case "$current" in',
-            '        @*) COMPREPLY=($(compgen -P @ -f -- "${current#@}")); return ;;',
+            "        @*)",
+            "            while IFS= read -r word; do",
+            '                [ -d "${word/#\\~/$HOME}" ] && word="$word/" && compopt -o nospace 2>/dev/null',
+            '                [ "$open" ] || printf -v word "%q" "$word"',
+            '                COMPREPLY+=("@$word")',
+            '            done < <(compgen -f -- "${current#@}")',
+            "            return ;;",
             f'        -*) COMPREPLY=($(compgen -W "{names}" -- "$current")); return ;;',
             "    esac",
-            f'    if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W "{" ".join(COMMANDS)}" -- "$current")); fi',
+            '    case "$before" in',
+            f'        " ") COMPREPLY=($(compgen -W "{" ".join(COMMANDS)}" -- "$current")) ;;',
+            *subcommands,
+            "    esac",
             "}",
             "complete -o default -F _piolet piolet",
+        ]
+    )
+
+
+def _zsh() -> str:
+    """Return the script for zsh: to be sourced, or a file ``_piolet`` in a folder of ``$fpath``."""
+    values = [
+        f"        {'|'.join(option.names)}) " + (f"compadd -- {words}" if words else "_files") + "; return ;;"
+        for option, words in _values()
+    ]
+    subcommands = [f"        {command}) compadd -- {words}; return ;;" for command, words in SUBCOMMANDS.items()]
+    described = ["        " + _quoted(f"{name}:{option.help}") for option in OPTIONS for name in option.names]
+    return "\n".join(
+        [
+            "#compdef piolet",
+            "_piolet() {",
+            "    local -a options=(",
+            *described,
+            "    )",
+            "    case $words[CURRENT-1] in",
+            *values,
+            "    esac",
+            "    case $PREFIX in",
+            "        @*) compset -P @; _files; return ;;",
+            "        -*) _describe -o option options; return ;;",
+            "    esac",
+            "    (( CURRENT == 3 )) && case $words[2] in",
+            *subcommands,
+            "    esac",
+            f"    (( CURRENT == 2 )) && compadd -- {' '.join(COMMANDS)}",
+            "    _files",
+            "}",
+            'if [ "$funcstack[1]" = _piolet ]; then _piolet "$@"; else compdef _piolet piolet; fi',
         ]
     )
 
@@ -91,11 +149,18 @@ def _fish() -> str:
             parts.append("-r -F")
         elif option.kind in ("value", "list", "items"):
             parts.append("-x")
-        parts.append("-d '{}'".format(option.help.replace("'", "\\'")))
+        parts.append(f"-d {_quoted(option.help)}")
         lines.append(" ".join(parts))
     lines += [f"complete -c piolet -n __fish_use_subcommand -a {command}" for command in COMMANDS]
     lines += [
         f"complete -c piolet -n '__fish_seen_subcommand_from {command}' -a '{words}'"
         for command, words in SUBCOMMANDS.items()
     ]
+    files = "(__fish_complete_path (commandline -ct | string sub -s 2 | string unescape) | string replace -r '^' @)"
+    lines.append(f"complete -c piolet -n 'string match -q \"@*\" -- (commandline -ct)' -a {_quoted(files)}")
     return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    """Return `text` as a word of zsh and fish. Both keep a backslash before a quote between double quotes."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$").replace("`", "\\`") + '"'

@@ -53,6 +53,8 @@ Commands:
   piolet sessions ...                  list, search, show, export, repair sessions
   piolet auth ...                      log in and out, see where credentials come from
   piolet usage                         tokens and cost by day, project and model
+  piolet install|remove|update|list    packages of extensions, skills, prompt templates and themes
+  piolet config                        switch single extensions, skills and so on off and on
   piolet completion bash|zsh|fish      a script for the shell that completes options and commands
 
 Examples:

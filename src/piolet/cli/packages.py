@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from piolet.app.resources.resolve import Places
 from piolet.app.services import project_trust
 from piolet.app.settings import SettingsError
 from piolet.app.settings_files import Scope, SettingsFiles
+from piolet.cli.command_parser import CommandParser
 from piolet.cli.progress import Progress
 from piolet.modes.say import complain, one_line
 
@@ -31,9 +32,9 @@ def main(argv: Sequence[str]) -> int:
         return 1
 
 
-def _parser(command: str) -> ArgumentParser:
+def _parser(command: str) -> CommandParser:
     _, help, source = _COMMANDS[command]
-    parser = ArgumentParser(prog=f"piolet {command}", description=help)
+    parser = CommandParser(prog=f"piolet {command}", description=help)
     if source:
         parser.add_argument(
             "source",

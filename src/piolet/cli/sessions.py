@@ -43,9 +43,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> ArgumentParser:
-    from argparse import ArgumentParser
+    from piolet.cli.command_parser import CommandParser
 
-    parser = ArgumentParser(prog="piolet sessions", description="Look at stored sessions, search, copy, repair them.")
+    parser = CommandParser(prog="piolet sessions", description="Look at stored sessions, search, copy, repair them.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def add(name: str, run: Callable[[Namespace], int], help: str) -> ArgumentParser:

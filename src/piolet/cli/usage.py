@@ -57,9 +57,9 @@ def _write_page(target: str, rows: Sequence[UsageRow]) -> int:
 
 
 def _parser() -> ArgumentParser:
-    from argparse import ArgumentParser
+    from piolet.cli.command_parser import CommandParser
 
-    parser = ArgumentParser(
+    parser = CommandParser(
         prog="piolet usage", description="Show tokens and cost (US dollars) of all sessions by day, project and model."
     )
     parser.add_argument("--by", choices=VIEWS, help="only this table")

@@ -125,3 +125,12 @@ def test_flags_may_name_files(tmp_path: Path) -> None:
     assert text_or_file("just text", tmp_path) == "just text"
     for odd in ("a" * 5000, "a\0b", "~nobody-here/x", ""):
         assert text_or_file(odd, tmp_path) == odd
+
+
+def test_a_path_of_another_machine_is_told_and_the_others_load(tmp_path: Path) -> None:
+    put(tmp_path / "cwd/a/SKILL.md", SKILL.format("a"))
+    selection = ResourceSelection(["file://elsewhere/skills", "a"])
+    options = RuntimeOptions(cwd=tmp_path / "cwd", agent_dir=tmp_path / "agent", home=tmp_path, skills=selection)
+    resources = load_resources(options, Settings(), trusted=False)
+    assert [skill.name for skill in resources.skills] == ["a"]
+    assert [item.path for item in resources.diagnostics] == ["file://elsewhere/skills"]

@@ -81,7 +81,12 @@ def load_resources(options: RuntimeOptions, settings: Settings, *, trusted: bool
     def chosen(kind: Kind, selection: ResourceSelection) -> list[str]:
         discovered = found.resources[kind] if selection.discover else []
         paths = [resource.path for resource in (*discovered, *named.resources[kind]) if resource.enabled]
-        return paths + [resolve_path(path, str(options.cwd), home=str(options.home)) for path in selection.paths]
+        for path in selection.paths:
+            try:
+                paths.append(resolve_path(path, str(options.cwd), home=str(options.home)))
+            except ValueError:
+                diagnostics.append(Diagnostic("path-missing", path, "it is no path of this machine"))
+        return paths
 
     def load(kind: Kind, selection: ResourceSelection, loader: Callable[[list[str]], tuple[T, list[Diagnostic]]]) -> T:
         loaded, problems = loader(chosen(kind, selection))

@@ -13,6 +13,7 @@ from piolet.app.runtime import Runtime
 from piolet.app.settings import SettingsError
 from piolet.app.wire import command_record, compaction_result, session_stats, tree_nodes
 from piolet.base.json import loads
+from piolet.base.paths import is_possible
 from piolet.harness.errors import HarnessError
 from piolet.harness.session.errors import InvalidEntry, SessionError, UnknownEntry
 from piolet.llm.messages import THINKING_LEVELS, ImageContent
@@ -38,6 +39,14 @@ def field(fields: Mapping[str, Any], name: str, kind: type[T]) -> T:
 def optional(fields: Mapping[str, Any], name: str, kind: type[T]) -> T | None:
     """Return a field that may be missing or null."""
     return None if fields.get(name) is None else field(fields, name, kind)
+
+
+def path_of(fields: Mapping[str, Any], name: str) -> str | None:
+    """Return a field that names a file and may be missing. Raises `CommandFailed` if no file can have that name."""
+    value = optional(fields, name, str)
+    if value is not None and not is_possible(value):
+        raise CommandFailed(f'"{name}" must be the path of a file')
+    return value
 
 
 _TYPES: Mapping[type, str] = {str: "string", bool: "boolean", list: "list"}
@@ -193,7 +202,8 @@ class Commands:
         return {"cancelled": not await self._runtime.new_session(optional(fields, "parentSession", str))}
 
     async def do_switch_session(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        return {"cancelled": not await self._runtime.switch_session(field(fields, "sessionPath", str))}
+        path = path_of(fields, "sessionPath") or field(fields, "sessionPath", str)
+        return {"cancelled": not await self._runtime.switch_session(path)}
 
     async def do_fork(self, fields: Mapping[str, Any], answer: Answer) -> Any:
         entry_id = field(fields, "entryId", str)
@@ -235,7 +245,7 @@ class Commands:
         return ...
 
     async def do_export_html(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        return {"path": await self._runtime.export_html(optional(fields, "outputPath", str))}
+        return {"path": await self._runtime.export_html(path_of(fields, "outputPath"))}
 
     async def do_get_commands(self, fields: Mapping[str, Any], answer: Answer) -> Any:
         return {"commands": [command_record(command) for command in self._session.commands.list()]}
