@@ -85,6 +85,54 @@ def test_a_jump_takes_the_next_character_and_any_other_key_cancels_it() -> None:
     assert editor.buffer.text == "xabcabc"
 
 
+LINES = "\n".join("abcdefghijkl")
+#: Of each action: the text, the keys before, the keys behind, and the text when "|" was typed at last.
+ACTIONS: dict[str, tuple[str, list[str], list[str], str]] = {
+    "cursorUp": ("one\ntwo", [], [], "one|\ntwo"),
+    "cursorDown": ("one\ntwo", ["up"], [], "one\ntwo|"),
+    "cursorLeft": ("ab", [], [], "a|b"),
+    "cursorRight": ("ab", ["home"], [], "a|b"),
+    "cursorWordLeft": ("one two", [], [], "one |two"),
+    "cursorWordRight": ("one two", ["home"], [], "one| two"),
+    "cursorLineStart": ("one\nab", [], [], "one\n|ab"),
+    "cursorLineEnd": ("ab\ntwo", ["up", "home"], [], "ab|\ntwo"),
+    "jumpForward": ("abcb", ["home"], ["b"], "a|bcb"),
+    "jumpBackward": ("abcb", ["end"], ["a"], "|abcb"),
+    "pageUp": (LINES, [], [], LINES.replace("g", "g|")),
+    "pageDown": (LINES, ["up"] * 11, [], LINES.replace("f", "f|")),
+    "deleteCharBackward": ("ab", [], [], "a|"),
+    "deleteCharForward": ("ab", ["home"], [], "|b"),
+    "deleteWordBackward": ("one two", [], [], "one |"),
+    "deleteWordForward": ("one two", ["home"], [], "| two"),
+    "deleteToLineStart": ("ab\ncd", [], [], "ab\n|"),
+    "deleteToLineEnd": ("ab", ["home", "right"], [], "a|"),
+    "yank": ("ab", ["ctrl+u"], [], "ab|"),
+    "yankPop": ("ab", ["ctrl+u", "c", "ctrl+u", "ctrl+y"], [], "ab|"),
+    "undo": ("ab", [], [], "|"),
+    "historyPrevious": ("", [], [], "|older"),
+    "historyNext": ("draft", ["up", "up"], [], "draft|"),
+}
+
+
+@pytest.mark.parametrize(
+    ("action", "key"),
+    [
+        (name.removeprefix("tui.editor."), key)
+        for name, bound in DEFAULT_KEYS.items()
+        for key in bound or ["f5"]
+        if name.startswith("tui.editor.")
+    ],
+)
+def test_every_key_of_the_editor_does_what_it_is_for(action: str, key: str) -> None:
+    text, before, after, expected = ACTIONS[action]
+    editor = Editor(Keymap({**DEFAULT_KEYS, f"tui.editor.{action}": (key,)}), history=["older"])
+    for char in text:
+        editor.handle(press("ctrl+j" if char == "\n" else "space" if char == " " else char))
+    editor.view(20, 5)
+    keys(editor, *before, key, *after, "|")
+    assert editor.buffer.text == expected
+
+
 # ---------------------------------------------------------------------------------------------------------- completion
 
 

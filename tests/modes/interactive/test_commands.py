@@ -125,7 +125,7 @@ async def test_scoped_models(tmp_path: Path) -> None:
         await desk.see("✓ scripted-1")
         desk.key("down", "enter")
         await desk.see("✓ scripted-2")
-        desk.key("alt+up", "ctrl+s")
+        desk.key("alt+up", "alt+down", "alt+up", "ctrl+s")
         await desk.until(
             lambda: desk.runtime.services.settings.enabled_models == ["test/scripted-2", "test/scripted-1"]
         )
@@ -187,7 +187,12 @@ async def test_resume_lists_searches_renames_deletes_and_opens(tmp_path: Path) -
         await desk.see("(1/1)")
         desk.key("ctrl+n", "tab")
         await desk.see("○ Current Folder | ◉ All")
-        desk.key("tab", "ctrl+s")
+        desk.key("tab", "ctrl+p")
+        await desk.see(".jsonl")
+        assert " Old" in desk.text
+        desk.key("ctrl+p")
+        await desk.not_see(".jsonl")
+        desk.key("ctrl+s")
         await desk.see("Sort: Recent")
         desk.type("first")
         await desk.see("(1/1)")
@@ -197,7 +202,16 @@ async def test_resume_lists_searches_renames_deletes_and_opens(tmp_path: Path) -
         assert desk.runtime.session.session.name == "Old"
         await desk.submit("/resume")
         await desk.see("(1/2)")
-        desk.key("down" if "› second" not in desk.text else "shift+f12", "ctrl+d")
+        if "› Old" not in desk.text:
+            desk.key("down")
+            await desk.see("› Old")
+        desk.key("ctrl+d")
+        await desk.see("The session that is open cannot be deleted")
+        desk.key("down", "ctrl+d")
+        await desk.see("Enter deletes it")
+        desk.key("escape")
+        await desk.not_see("Enter deletes it")
+        desk.key("ctrl+backspace")
         await desk.see("Enter deletes it")
         desk.key("enter")
         await desk.see("(1/1)")

@@ -90,6 +90,10 @@ async def test_the_transcript_is_walked_by_keys(tmp_path: Path) -> None:
         await desk.see("Two.")
         desk.key("ctrl+up", "ctrl+up")
         await desk.see("Paragraph 1.")
+        desk.key("ctrl+shift+down")
+        await desk.see("Two.")
+        desk.key("ctrl+shift+up", "ctrl+shift+up")
+        await desk.see("Paragraph 1.")
         desk.key("ctrl+end")
         await desk.see("Two.")
 
@@ -294,3 +298,9 @@ async def test_the_mouse_selects_and_copies(tmp_path: Path) -> None:
         await desk.pilot.hover("#transcript", offset=(10, row))
         await desk.pilot.mouse_up("#transcript", offset=(10, row))
         await desk.until(lambda: any("]52;c;YW5zd2Vy" in text for text in copied))
+        for key in ("ctrl+x", "ctrl+c"):
+            copied.clear()
+            desk.key(key)
+            await desk.until(lambda: any("]52;c;YW5zd2Vy" in text for text in copied))
+        await desk.see("Copied the selection")
+        assert desk.face.app.transcript_view.selection is None

@@ -61,6 +61,8 @@ def test_a_list_begins_at_what_is_in_force_and_hands_out_the_choice() -> None:
     ]
     assert keys(panel, "down", "enter", "escape", "x") == [True, True, True, False]
     assert said == [3, "cancel"]
+    keys(panel, "pageDown", "enter", "pageUp", "enter", "ctrl+c")
+    assert said[2:] == [6, 3, "cancel"]
 
 
 def test_a_list_fits_the_window() -> None:
@@ -107,13 +109,24 @@ def test_the_tree_takes_its_keys() -> None:
     assert said == ["b", "label b", "copy b", "a"]
     keys(panel, "ctrl+u")
     assert panel.view.filter == "user-only"
-    keys(panel, "ctrl+o", "shift+ctrl+o", "ctrl+d", "shift+t")
+    for key, name in (("ctrl+a", "all"), ("ctrl+t", "no-tools"), ("ctrl+l", "labeled-only"), ("ctrl+u", "user-only")):
+        keys(panel, key)
+        assert panel.view.filter == name
+    keys(panel, "ctrl+o")
+    assert panel.view.filter == "labeled-only"
+    keys(panel, "shift+ctrl+o")
+    assert panel.view.filter == "user-only"
+    keys(panel, "ctrl+d", "shift+t")
     assert panel.view.filter == "default"
     assert panel.view.show_times
     keys(panel, "ctrl+left")
     assert shown(panel)[-2] == "› ⊞ • user: first"
     keys(panel, "alt+right", "right", "left")
     assert panel.view.selected == 0
+    keys(panel, "alt+left")
+    assert shown(panel)[-2] == "› ⊞ • user: first"
+    keys(panel, "ctrl+right")
+    assert shown(panel)[-2] == "  • assistant: answer"
 
 
 def test_escape_clears_the_search_of_the_tree_and_then_leaves() -> None:
@@ -161,8 +174,8 @@ def test_a_search_line_asks_steps_and_closes() -> None:
     panel = SearchPanel(query, step, said.cancel)
     keys(panel, "a", "b")
     assert shown(panel, width=60)[0].endswith("no match")
-    keys(panel, "backspace", "enter", "shift+enter", "escape")
-    assert said == ["a", "ab", "a", 1, -1, "cancel"]
+    keys(panel, "backspace", "enter", "shift+enter", "ctrl+g", "ctrl+shift+g", "escape")
+    assert said == ["a", "ab", "a", 1, -1, 1, -1, "cancel"]
     assert shown(panel, width=80)[0].endswith("enter next · shift+enter previous")
 
 

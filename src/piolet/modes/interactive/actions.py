@@ -37,6 +37,10 @@ class Keys:
         if keymap.matches(key, "app.interrupt"):
             self._interrupt()
             return True
+        if keymap.matches(key, "tui.input.copy") and self._face.app.transcript_view.selection is not None:
+            _copy(self._face)
+            self._face.app.transcript_view.clear_selection()
+            return True
         if keymap.matches(key, "app.clear"):
             self._clear()
             return True

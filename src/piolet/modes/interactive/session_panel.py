@@ -14,7 +14,8 @@ from piolet.tui.keys import Key
 from piolet.tui.panels.panel import HINT, RULE, TITLE, fit_height
 from piolet.tui.select_list import Item, SelectList
 from piolet.tui.spans import Line, Span, Style, clip, columns, row
-from piolet.tui.text import one_line, wrap
+from piolet.tui.text import fit, one_line, wrap
+from piolet.tui.text import width as text_width
 
 Scope: TypeAlias = Literal["folder", "all"]
 
@@ -88,7 +89,10 @@ class SessionPanel:
             case "app.session.rename" if info is not None:
                 self._on_rename(info)
             case "app.session.delete" | "app.session.deleteNoninvasive" if info is not None:
-                self._deleting = info.path if info.path != self._current else None
+                if info.path == self._current:
+                    self.progress = "The session that is open cannot be deleted"
+                else:
+                    self._deleting = info.path
             case "tui.select.confirm":
                 if info is not None:
                     self._on_choose(info)
@@ -146,15 +150,16 @@ class SessionPanel:
         left: Line = (Span("› " if selected else "  ", _ACCENT), Span(indent, HINT), Span(title, style))
         if info.path == self._deleting:
             left = (*left, Span("  Enter deletes it, Escape keeps it", _ERROR))
-        line = columns(left, row(self._remarks(info, now), HINT), width)
+        line = columns(left, row(self._remarks(info, now, width // 2), HINT), width)
         return tuple(Span(text, one.over(_SELECTED)) for text, one in line) if selected else line
 
-    def _remarks(self, info: SessionInfo, now: int) -> str:
+    def _remarks(self, info: SessionInfo, now: int, room: int) -> str:
+        """Return what stands behind a title; where it is may take `room` cells."""
         words = [str(info.message_count), age(now - info.modified)]
         if self._paths:
-            words.insert(0, self._short(info.path))
+            words.insert(0, _end_of(self._short(info.path), room))
         elif self.scope == "all":
-            words.insert(0, self._short(info.cwd))
+            words.insert(0, _end_of(self._short(info.cwd), room))
         return " ".join(words)
 
     def _short(self, path: str) -> str:
@@ -175,6 +180,12 @@ class SessionPanel:
         if current is not None and not query:
             place = next((n for n, one in enumerate(shown) if one.info.path == current.value.info.path), 0)
         self._list.show([Item(one, one.info.path) for one in shown], place)
+
+
+def _end_of(path: str, room: int) -> str:
+    """Return the end of `path` that fits: it tells more than the beginning."""
+    beyond = text_width(path) - room
+    return f"…{path[fit(path, beyond + 2) :]}" if beyond > 0 else path
 
 
 def age(ms: int) -> str:
