@@ -14,6 +14,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,33 @@ CLASSES = (
     ("The session: `ctx.session_manager`", "SessionView"),
     ("The models: `ctx.model_registry`", "ModelRegistry"),
     ("`pi.events`", "EventBus"),
+    ("Where tools act: `ctx.environment`", "Environment"),
+    ("Stopping: `AbortSignal`", "AbortSignal"),
+    ("`AbortController`", "AbortController"),
+    ("A login: `Login`", "Login"),
+    ("Who shows a login: `LoginUI`", "LoginUI"),
+    ("An answer as it comes: `AssistantStream`", "AssistantStream"),
+    ("What a new session is filled with: `Session`", "Session"),
+    ("What is drawn: `Component`", "Component"),
+    ("Its colours: `UiTheme`", "UiTheme"),
 )
+#: Classes that are made, and then handed over: how.
+MADE = {
+    "Ready components": (
+        *("Text", "Markdown", "Box", "Loader", "SelectList", "Item", "SettingsList", "Setting", "Input", "Editor"),
+        *("CustomEditor", "Key"),
+    ),
+    "Ready environments": (
+        *("LocalEnvironment", "MemoryEnvironment", "ShellEnvironment", "SandboxEnvironment", "ContainerEnvironment"),
+        "SshEnvironment",
+    ),
+}
+ERRORS = {
+    "CompletionFailed": "A model gave no answer to an extension's own request.",
+    "StaleContextError": "The object belongs to a session that was replaced or reloaded.",
+}
+#: Of a class with many concerns only these methods.
+ONLY = {"Session": "append_"}
 
 
 def main() -> int:
@@ -78,7 +105,10 @@ def make() -> str:
         HEAD,
         *_events(),
         *(part for title, name in CLASSES for part in _class(title, name)),
+        *_made(),
         *_records(),
+        *_types(),
+        *_errors(),
         *_helpers(),
     ]
     page = "\n".join(parts).rstrip() + "\n"
@@ -141,6 +171,8 @@ def _class(title: str, name: str) -> Iterator[str]:
     if fields:
         yield ""
     for node in _methods(tree):
+        if not node.name.startswith(ONLY.get(name, "")):
+            continue
         decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
         if "overload" in decorators:
             continue
@@ -151,7 +183,7 @@ def _class(title: str, name: str) -> Iterator[str]:
             arguments = re.sub(r"^self(, )?", "", ast.unparse(node.args)).replace("*, ", "*, ")
             prefix = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
             signature = f"{prefix}{node.name}({arguments}){returns}"
-        yield f"**`{signature}`**\n"
+        yield f"**`{_plain(signature, kind)}`**\n"
         if text := ast.get_docstring(node):
             yield _wrapped(_flowing(text))
 
@@ -164,7 +196,42 @@ def _methods(tree: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunction
             yield node
 
 
-# ---- records and helpers
+# ---- what is made, records, types, helpers
+
+
+def _made() -> Iterator[str]:
+    for title, names in MADE.items():
+        yield f"## {title}\n"
+        for name in names:
+            kind = _find(name)
+            init = next((node for node in _tree(kind).body if getattr(node, "name", "") == "__init__"), None)
+            taken = _fields(kind) if init is None else re.sub(r"^self(, )?", "", ast.unparse(init.args))
+            yield _wrapped(f"**`{_plain(f'{name}({taken})', kind)}`** {_description(kind)}")
+
+
+def _types() -> Iterator[str]:
+    import piolet.ext as ext
+
+    yield "## Types\n"
+    for name in sorted(ext.__all__, key=str.lower):
+        if not inspect.isclass(getattr(ext, name)) and (text := _alias(name, ext._PLACES[name][0])):
+            yield _wrapped(f"**`{name}`**: `{_plain(text, ext._PLACES[name][0])}`")
+    yield "**`ToolCallId`**: a `str`; a parameter of a tool that is annotated with it is handed the id of the call.\n"
+    yield "**`NO_USAGE`**: the `Usage` of a request that cost nothing.\n"
+    kind = _find("StreamFunction")
+    (call,) = _tree(kind).body[1:]
+    yield _wrapped(f"**`StreamFunction`**: `({ast.unparse(call.args).removeprefix('self, ')})` to `AssistantStream`.")
+
+
+def _errors() -> Iterator[str]:
+    import piolet.ext as ext
+
+    yield "## Errors\n"
+    for name in sorted(ext.__all__, key=str.lower):
+        kind = getattr(ext, name)
+        if inspect.isclass(kind) and issubclass(kind, Exception):
+            text = _description(kind) or ERRORS[name]
+            yield _wrapped(f"**`{name}`**: {text}")
 
 
 def _records() -> Iterator[str]:
@@ -186,14 +253,16 @@ def _helpers() -> Iterator[str]:
     yield "## Helpers\n"
     for name in sorted(ext.__all__, key=str.lower):
         function = getattr(ext, name)
-        if not inspect.isfunction(function):
+        if not inspect.isfunction(function) or name.endswith("_tool_definition"):
             continue
         tree = _tree(function)
         assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
         prefix = "async " if isinstance(tree, ast.AsyncFunctionDef) else ""
         returns = f" -> {ast.unparse(tree.returns)}" if tree.returns else ""
         text = _flowing(ast.get_docstring(tree) or "")
-        yield _wrapped(f"**`{prefix}{name}({ast.unparse(tree.args)}){returns}`** {text}")
+        signature = _plain(f"{prefix}{name}({ast.unparse(tree.args)}){returns}", function)
+        yield _wrapped(f"**`{signature}`** {text}")
+    yield _wrapped("`create_read_tool_definition` and its siblings are other names of `create_read_tool` and its own.")
 
 
 # ---- reading the types
@@ -215,24 +284,69 @@ def _members(kind: Any) -> Iterator[tuple[str, str]]:
     """The fields of a record with their types, and what it computes."""
     for node in _tree(kind).body:
         if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
-            yield ast.unparse(node.target), f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}"
+            text = f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}"
+            yield ast.unparse(node.target), _plain(text, kind)
         elif isinstance(node, ast.FunctionDef) and node.returns and "property" in map(ast.unparse, node.decorator_list):
-            yield node.name, f"{node.name}: {ast.unparse(node.returns)}"
+            yield node.name, _plain(f"{node.name}: {ast.unparse(node.returns)}", kind)
 
 
 def _fields(kind: Any) -> str:
-    parts = []
-    for node in _tree(kind).body:
-        if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
-            default = (
-                ""
-                if node.value is None
-                else " = …"
-                if "field(" in ast.unparse(node.value)
-                else f" = {ast.unparse(node.value)}"
-            )
-            parts.append(f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}{default}")
-    return ", ".join(parts)
+    """The fields of a record, those of its bases too, as a signature has them."""
+    parts: dict[str, str] = {}
+    for owner in reversed(kind.__mro__):
+        if owner.__module__.split(".")[0] != "piolet":
+            continue
+        for node in _tree(owner).body:
+            if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
+                value = "" if node.value is None else ast.unparse(node.value)
+                default = " = …" if "field(" in value else f" = {value}" if value else ""
+                text = f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}{default}"
+                parts[ast.unparse(node.target)] = _plain(text, owner)
+    order = getattr(kind, "__struct_fields__", tuple(parts))
+    return ", ".join(parts[name] for name in order if name in parts)
+
+
+def _plain(text: str, owner: Any) -> str:
+    """Return `text`, of `owner` or the module of that name, with what stands for inner names of types."""
+    import piolet.ext as ext
+
+    module = owner if isinstance(owner, str) else owner.__module__
+
+    def plain(match: re.Match[str]) -> str:
+        name = match[0]
+        if ext._PLACES.get(name, ("",))[0] == module or (alias := _alias(name, module)) is None:
+            return name
+        return name if name in ext.__all__ and _home(name, module) == ext._PLACES[name][0] else alias
+
+    for _ in range(3):
+        text = re.sub(r"\b[A-Z]\w+\b", plain, text)
+    return text
+
+
+@lru_cache
+def _module(name: str) -> ast.Module:
+    return ast.parse(inspect.getsource(importlib.import_module(name)))
+
+
+def _home(name: str, module: str) -> str:
+    """Return the module that `module` has a name from."""
+    for node in ast.walk(_module(module)):
+        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
+            return _home(name, str(node.module)) if str(node.module).startswith("piolet") else str(node.module)
+    return module
+
+
+def _alias(name: str, module: str) -> str | None:
+    """Return what a name of `module` stands for, if it is an alias of a type."""
+    home = _home(name, module)
+    for node in ast.walk(_module(home)) if home.startswith("piolet") else ():
+        if isinstance(node, ast.AnnAssign) and (ast.unparse(node.target), ast.unparse(node.annotation)) == (
+            name,
+            "TypeAlias",
+        ):
+            value = node.value
+            return str(value.value) if isinstance(value, ast.Constant) else ast.unparse(value) if value else None
+    return None
 
 
 def _description(kind: Any) -> str:

@@ -51,17 +51,26 @@ if TYPE_CHECKING:
         Completer as Completer,
         ContextUsage as ContextUsage,
         DeliverAs as DeliverAs,
+        EntryRenderer as EntryRenderer,
         ExecResult as ExecResult,
         ExtensionFactory as ExtensionFactory,
         FlagDefinition as FlagDefinition,
         FlagValue as FlagValue,
         MarkdownContext as MarkdownContext,
+        MessageRenderer as MessageRenderer,
         Mode as Mode,
         Outcome as Outcome,
+        RenderCall as RenderCall,
+        RenderOptions as RenderOptions,
+        RenderResult as RenderResult,
         ShortcutDefinition as ShortcutDefinition,
         ShortcutHandler as ShortcutHandler,
         ToolDefinition as ToolDefinition,
         ToolInfo as ToolInfo,
+        ToolRendererResolver as ToolRendererResolver,
+    )
+    from piolet.app.extensions.drawing import (
+        ToolSlots as ToolSlots,
     )
     from piolet.app.extensions.errors import (
         CompletionFailed as CompletionFailed,
@@ -86,10 +95,10 @@ if TYPE_CHECKING:
         with_file_mutation_queue as with_file_mutation_queue,
     )
     from piolet.app.extensions.ui import (
-        UI as UI,
         NotifyType as NotifyType,
         Placement as Placement,
         SetThemeResult as SetThemeResult,
+        UI as UI,
     )
     from piolet.app.hook_points import (
         BashResult as BashResult,
@@ -107,6 +116,9 @@ if TYPE_CHECKING:
         UserBash as UserBash,
         UserBashResult as UserBashResult,
     )
+    from piolet.app.prompt import (
+        PromptRejected as PromptRejected,
+    )
     from piolet.app.settings import (
         Settings as Settings,
     )
@@ -116,8 +128,11 @@ if TYPE_CHECKING:
     )
     from piolet.base.abort import (
         AbortController as AbortController,
-        Aborted as Aborted,
         AbortSignal as AbortSignal,
+        Aborted as Aborted,
+    )
+    from piolet.harness.compaction.files import (
+        FileOperations as FileOperations,
     )
     from piolet.harness.compaction.hook_points import (
         BeforeCompact as BeforeCompact,
@@ -126,20 +141,46 @@ if TYPE_CHECKING:
         TreeDecision as TreeDecision,
         TreePreparation as TreePreparation,
     )
+    from piolet.harness.compaction.settings import (
+        CompactionSettings as CompactionSettings,
+    )
     from piolet.harness.drafts import (
         CompactionDraft as CompactionDraft,
         ContextEditDraft as ContextEditDraft,
         CustomDraft as CustomDraft,
         CustomMessageDraft as CustomMessageDraft,
+        EntryDraft as EntryDraft,
+        LabelDraft as LabelDraft,
     )
     from piolet.harness.environments.base import (
+        DirectoryEntry as DirectoryEntry,
         Environment as Environment,
+        ExitStatus as ExitStatus,
+        FileInfo as FileInfo,
+        FindQuery as FindQuery,
+        FindResult as FindResult,
+        GrepLine as GrepLine,
+        GrepQuery as GrepQuery,
+        GrepResult as GrepResult,
+        Snapshot as Snapshot,
+    )
+    from piolet.harness.environments.container import (
+        ContainerEnvironment as ContainerEnvironment,
     )
     from piolet.harness.environments.local import (
         LocalEnvironment as LocalEnvironment,
     )
     from piolet.harness.environments.memory import (
         MemoryEnvironment as MemoryEnvironment,
+    )
+    from piolet.harness.environments.sandbox import (
+        SandboxEnvironment as SandboxEnvironment,
+    )
+    from piolet.harness.environments.shell import (
+        ShellEnvironment as ShellEnvironment,
+    )
+    from piolet.harness.environments.ssh import (
+        SshEnvironment as SshEnvironment,
     )
     from piolet.harness.events import (
         AgentSettled as AgentSettled,
@@ -170,13 +211,23 @@ if TYPE_CHECKING:
         TurnEndEvent as TurnEndEvent,
     )
     from piolet.harness.messages import (
+        AgentMessage as AgentMessage,
         BashExecutionMessage as BashExecutionMessage,
         BranchSummaryMessage as BranchSummaryMessage,
         CompactionSummaryMessage as CompactionSummaryMessage,
         CustomMessage as CustomMessage,
     )
+    from piolet.harness.navigation import (
+        NavigationResult as NavigationResult,
+    )
     from piolet.harness.prompt.records import (
+        ContextFile as ContextFile,
         PromptInputs as PromptInputs,
+        PromptTool as PromptTool,
+        Skill as Skill,
+    )
+    from piolet.harness.session.context import (
+        SessionContext as SessionContext,
     )
     from piolet.harness.session.entries import (
         BranchSummaryEntry as BranchSummaryEntry,
@@ -184,10 +235,17 @@ if TYPE_CHECKING:
         CustomEntry as CustomEntry,
         CustomMessageEntry as CustomMessageEntry,
         Entry as Entry,
+        Header as Header,
         MessageEntry as MessageEntry,
+    )
+    from piolet.harness.session.errors import (
+        SessionError as SessionError,
     )
     from piolet.harness.session.session import (
         Session as Session,
+    )
+    from piolet.harness.session.tree import (
+        TreeNode as TreeNode,
     )
     from piolet.harness.tools.options import (
         ShellSpawn as ShellSpawn,
@@ -198,8 +256,16 @@ if TYPE_CHECKING:
         truncate_head as truncate_head,
         truncate_tail as truncate_tail,
     )
+    from piolet.llm.credentials.errors import (
+        CredentialError as CredentialError,
+        LoginError as LoginError,
+    )
     from piolet.llm.credentials.records import (
+        ApiKeyCredential as ApiKeyCredential,
+        AuthStatus as AuthStatus,
+        Credential as Credential,
         OAuthCredential as OAuthCredential,
+        RequestAuth as RequestAuth,
     )
     from piolet.llm.events import (
         AssistantEvent as AssistantEvent,
@@ -217,10 +283,12 @@ if TYPE_CHECKING:
         ToolCallStart as ToolCallStart,
     )
     from piolet.llm.messages import (
-        NO_USAGE as NO_USAGE,
         AssistantMessage as AssistantMessage,
+        BaseMessage as BaseMessage,
+        Cost as Cost,
         ImageContent as ImageContent,
         Message as Message,
+        NO_USAGE as NO_USAGE,
         StopReason as StopReason,
         TextContent as TextContent,
         ThinkingContent as ThinkingContent,
@@ -236,16 +304,27 @@ if TYPE_CHECKING:
     )
     from piolet.llm.model import (
         Context as Context,
+        CostTier as CostTier,
         Model as Model,
         ModelCost as ModelCost,
         StreamOptions as StreamOptions,
         ToolSpec as ToolSpec,
     )
+    from piolet.llm.models import (
+        Provider as Provider,
+    )
+    from piolet.llm.oauth.config import (
+        LoginConfig as LoginConfig,
+    )
     from piolet.llm.oauth.login import (
         Login as Login,
         LoginUI as LoginUI,
     )
+    from piolet.llm.patterns import (
+        ScopedModel as ScopedModel,
+    )
     from piolet.llm.provider_config import (
+        ModelPatch as ModelPatch,
         ProviderConfig as ProviderConfig,
     )
     from piolet.llm.stream import (
@@ -271,6 +350,9 @@ if TYPE_CHECKING:
     )
     from piolet.tui.keys import (
         Key as Key,
+    )
+    from piolet.tui.select_list import (
+        Item as Item,
     )
     from piolet.tui.ui_theme import (
         UiTheme as UiTheme,
@@ -306,10 +388,11 @@ _NAMES = {
     "piolet.app.extensions.api": "EventBus ExtensionAPI",
     "piolet.app.extensions.contexts": "CommandContext ExtensionContext ReplacedSessionContext ToolContext TrustContext",
     "piolet.app.extensions.definitions": """
-        AutocompleteItem CommandDefinition CommandHandler Completer ContextUsage DeliverAs ExecResult
-        ExtensionFactory FlagDefinition FlagValue MarkdownContext Mode Outcome ShortcutDefinition ShortcutHandler
-        ToolDefinition ToolInfo
+        AutocompleteItem CommandDefinition CommandHandler Completer ContextUsage DeliverAs EntryRenderer ExecResult
+        ExtensionFactory FlagDefinition FlagValue MarkdownContext MessageRenderer Mode Outcome RenderCall
+        RenderOptions RenderResult ShortcutDefinition ShortcutHandler ToolDefinition ToolInfo ToolRendererResolver
     """,
+    "piolet.app.extensions.drawing": "ToolSlots",
     "piolet.app.extensions.errors": "CompletionFailed StaleContextError",
     "piolet.app.extensions.model_registry": "ModelRegistry",
     "piolet.app.extensions.session_view": "SessionView",
@@ -325,19 +408,28 @@ _NAMES = {
         BashResult BeforeFork BeforeSwitch Cancel ForkDecision InputEvent InputResult ResourcePaths
         ResourcesDiscover SessionShutdown SessionStart UiPrompt UserBash UserBashResult
     """,
+    "piolet.app.prompt": "PromptRejected",
     "piolet.app.settings": "Settings",
     "piolet.app.trust": "ProjectTrustEvent TrustDecision",
     "piolet.base.abort": "AbortController AbortSignal Aborted",
     "piolet.base.frontmatter": "parse_frontmatter=parse_fields",
+    "piolet.harness.compaction.files": "FileOperations",
     "piolet.harness.compaction.hook_points": """
         BeforeCompact BeforeTree BranchSummary=BranchSummaryProposal CompactDecision
         CompactionResult=CompactionProposal TreeDecision TreePreparation
     """,
     "piolet.harness.compaction.prepare": "CompactionPreparation=Preparation",
-    "piolet.harness.drafts": "CompactionDraft ContextEditDraft CustomDraft CustomMessageDraft",
-    "piolet.harness.environments.base": "Environment",
+    "piolet.harness.compaction.settings": "CompactionSettings",
+    "piolet.harness.drafts": "CompactionDraft ContextEditDraft CustomDraft CustomMessageDraft EntryDraft LabelDraft",
+    "piolet.harness.environments.base": """
+        DirectoryEntry Environment ExitStatus FileInfo FindQuery FindResult GrepLine GrepQuery GrepResult Snapshot
+    """,
+    "piolet.harness.environments.container": "ContainerEnvironment",
     "piolet.harness.environments.local": "LocalEnvironment",
     "piolet.harness.environments.memory": "MemoryEnvironment",
+    "piolet.harness.environments.sandbox": "SandboxEnvironment",
+    "piolet.harness.environments.shell": "ShellEnvironment",
+    "piolet.harness.environments.ssh": "SshEnvironment",
     "piolet.harness.events": """
         AgentSettled ModelSelect SessionCompact SessionCompactFailed SessionInfoChanged SessionTree
         ThinkingLevelSelect
@@ -347,31 +439,42 @@ _NAMES = {
         Boundary ContextEvent ContextResult MessageEndEvent MessageResult ProviderStreamEvent StartResult
         ToolCallEvent ToolCallResult ToolResultEvent ToolResultPatch TurnEndEvent
     """,
-    "piolet.harness.messages": "BashExecutionMessage BranchSummaryMessage CompactionSummaryMessage CustomMessage",
-    "piolet.harness.prompt.records": "PromptInputs",
-    "piolet.harness.session.entries": """
-        BranchSummaryEntry CompactionEntry CustomEntry CustomMessageEntry Entry MessageEntry
+    "piolet.harness.messages": """
+        AgentMessage BashExecutionMessage BranchSummaryMessage CompactionSummaryMessage CustomMessage
     """,
+    "piolet.harness.navigation": "NavigationResult",
+    "piolet.harness.prompt.records": "ContextFile PromptInputs PromptTool Skill",
+    "piolet.harness.session.context": "SessionContext",
+    "piolet.harness.session.entries": """
+        BranchSummaryEntry CompactionEntry CustomEntry CustomMessageEntry Entry Header MessageEntry
+    """,
+    "piolet.harness.session.errors": "SessionError",
     "piolet.harness.session.session": "Session",
+    "piolet.harness.session.tree": "TreeNode",
     "piolet.harness.tools.options": "ShellSpawn",
     "piolet.harness.tools.truncate": "Truncation format_size truncate_head truncate_tail",
-    "piolet.llm.credentials.records": "OAuthCredential",
+    "piolet.llm.credentials.errors": "CredentialError LoginError",
+    "piolet.llm.credentials.records": "ApiKeyCredential AuthStatus Credential OAuthCredential RequestAuth",
     "piolet.llm.events": """
         AssistantEvent DoneEvent ErrorEvent StartEvent TextDelta TextEnd TextStart ThinkingDelta ThinkingEnd
         ThinkingStart ToolCallDelta ToolCallEnd ToolCallStart
     """,
     "piolet.llm.messages": """
-        AssistantMessage ImageContent Message NO_USAGE StopReason TextContent ThinkingContent ThinkingLevel ToolCall
-        ToolResultMessage Usage UserBlock UserMessage image text text_of
+        AssistantMessage BaseMessage Cost ImageContent Message NO_USAGE StopReason TextContent ThinkingContent
+        ThinkingLevel ToolCall ToolResultMessage Usage UserBlock UserMessage image text text_of
     """,
-    "piolet.llm.model": "Context Model ModelCost StreamOptions ToolSpec",
+    "piolet.llm.model": "Context CostTier Model ModelCost StreamOptions ToolSpec",
+    "piolet.llm.models": "Provider",
+    "piolet.llm.oauth.config": "LoginConfig",
     "piolet.llm.oauth.login": "Login LoginUI",
-    "piolet.llm.provider_config": "ProviderConfig",
+    "piolet.llm.patterns": "ScopedModel",
+    "piolet.llm.provider_config": "ModelPatch ProviderConfig",
     "piolet.llm.stream": "AssistantStream StreamFunction",
     "piolet.tui.component": "Box Component Loader Markdown Text",
     "piolet.tui.component_input": "Editor Input SelectList Setting SettingsList",
     "piolet.tui.custom_editor": "CustomEditor",
     "piolet.tui.keys": "Key",
+    "piolet.tui.select_list": "Item",
     "piolet.tui.ui_theme": "UiTheme",
 }
 _PLACES = {

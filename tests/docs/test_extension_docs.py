@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import piolet.ext
 from piolet.app.extensions.events import ANSWERED, OBSERVED
 from tests.app.extensions.stage import stage
 from tests.support.run import ROOT
@@ -57,7 +58,16 @@ def test_the_reference_is_what_the_types_make_of_it() -> None:
     assert subprocess.run(script, env=env, check=False).returncode == 0, "run scripts/extension_reference.py"
 
 
-def test_the_reference_has_every_event_and_no_inner_name() -> None:
+def test_the_reference_has_every_event() -> None:
     assert set(re.findall(r"^### `(\w+)`$", REFERENCE, re.MULTILINE)) == OBSERVED | ANSWERED
+
+
+def test_the_reference_has_everything_that_is_public() -> None:
+    named = set(re.findall(r"\w+", REFERENCE))
+    others = {name for name in piolet.ext.__all__ if name.endswith("_tool_definition")}
+    assert set(piolet.ext.__all__) - named <= others
+
+
+def test_the_reference_names_no_inner_part() -> None:
     assert "CompactionProposal" not in REFERENCE
     assert "_seat" not in REFERENCE

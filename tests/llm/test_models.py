@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 
 from piolet.base.abort import AbortController
+from piolet.base.ids import now_ms
 from piolet.llm.catalog import BuiltinCatalog, StaticCatalog
-from piolet.llm.credentials.records import ApiKeyCredential
+from piolet.llm.credentials.errors import LoginError
+from piolet.llm.credentials.records import ApiKeyCredential, Credential, OAuthCredential
 from piolet.llm.credentials.store import MemoryCredentials
 from piolet.llm.events import AssistantEvent, DoneEvent, StartEvent
 from piolet.llm.messages import NO_USAGE, AssistantMessage, TextContent
 from piolet.llm.model import Context, Model, ModelCost, StreamOptions
 from piolet.llm.models import Models
+from piolet.llm.oauth.login import LoginUI
 from piolet.llm.provider_config import ConfigError
 from piolet.llm.provider_table import BUILTIN_PROVIDERS
 from piolet.llm.stream import AssistantStream
@@ -101,6 +104,29 @@ async def test_a_registered_stream_function_needs_no_credentials() -> None:
     assert [found.key for found in models.get_available()] == ["demo/scripted"]
     assert (await models.complete(model("demo", "scripted"), Context([]))).text == "hello"
     assert seen[0][1].api_key is None
+
+
+class AcmeLogin:
+    name = "Acme"
+
+    async def login(self, ui: LoginUI) -> Credential:
+        raise LoginError("Nobody is there")
+
+    async def renew(self, credential: OAuthCredential) -> OAuthCredential:
+        return OAuthCredential("renewed", credential.refresh, now_ms() + 3_600_000)
+
+
+async def test_a_registered_stream_function_with_a_login_waits_for_it() -> None:
+    seen: Seen = []
+    models = Models(environ={})
+    models.register_provider("acme", models=[model("acme", "big")], stream=answering(seen), login=AcmeLogin())
+    assert not models.has_configured_auth("acme")
+    failed = await models.stream(model("acme", "big"), Context([])).result()
+    assert (failed.stop_reason, seen) == ("error", [])
+    models.credentials.set("acme", OAuthCredential("old", "refresh", 1))
+    assert models.has_configured_auth("acme")
+    assert (await models.complete(model("acme", "big"), Context([]))).text == "hello"
+    assert seen[0][1].api_key == "renewed"
 
 
 def test_a_provider_that_is_taken_back_is_as_before() -> None:

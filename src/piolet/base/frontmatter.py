@@ -37,7 +37,7 @@ def parse_frontmatter(text: str) -> tuple[Any, str]:
 
 
 def parse_fields(text: str) -> tuple[dict[str, Any], str]:
-    """As `parse_frontmatter`, but front matter that is no mapping counts as empty."""
+    """Return the front matter of `text` as a mapping (empty if it is none), and what follows it."""
     value, body = parse_frontmatter(text)
     return (value if isinstance(value, dict) else {}), body
 

@@ -167,7 +167,8 @@ class Models:
         """Add a provider or change one, until `unregister_provider`.
 
         `config` may have the JSON form of models.json. `models` are complete records; `stream` answers in place of the
-        wire protocols; `login` gets and renews tokens. `ConfigError` or `msgspec.ValidationError` if `config` is wrong.
+        wire protocols, and needs credentials only if there is a `login`, which gets and renews tokens. `ConfigError` or
+        `msgspec.ValidationError` if `config` is wrong.
         """
         if config is None:
             config = ProviderConfig()
@@ -204,7 +205,7 @@ class Models:
         name = provider if isinstance(provider, str) else provider.provider
         status = self._auth(name).status()
         registered = self._registered.get(name)
-        if registered and registered.stream and not status.configured:
+        if registered and registered.stream and not registered.login and not status.configured:
             return AuthStatus(name, True, "extension")
         return status
 
@@ -319,7 +320,7 @@ class Models:
         try:
             auth = await abortable(self.resolve_auth(model, options.api_key), options.signal)
         except MissingCredentials:
-            if send is None:
+            if send is None or (registered and registered.login):
                 raise
             auth = RequestAuth(base_url=model.base_url)
         headers = {**auth.headers, **{name.lower(): value for name, value in options.headers.items()}}

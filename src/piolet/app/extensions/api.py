@@ -13,16 +13,18 @@ from piolet.app.extensions.definitions import (
     CommandHandler,
     Completer,
     DeliverAs,
-    Drawn,
+    EntryRenderer,
     ExecResult,
     FlagDefinition,
     FlagValue,
     MarkdownContext,
     MarkdownTransformer,
+    MessageRenderer,
     ShortcutDefinition,
     ShortcutHandler,
     ToolDefinition,
     ToolInfo,
+    ToolRendererResolver,
 )
 from piolet.app.extensions.events import check_event
 from piolet.app.extensions.extension import Extension, ProviderRegistration, Registration
@@ -180,13 +182,13 @@ class ExtensionAPI:
         self._extension.check()
         return self._runner.flag(self._extension, name)
 
-    def register_message_renderer(self, custom_type: str, render: Callable[..., Drawn]) -> None:
-        """Draw custom messages of a type, which are in the context."""
+    def register_message_renderer(self, custom_type: str, render: MessageRenderer) -> None:
+        """Draw custom messages of a type, which are in the context, as ``render(message, options, theme)`` says."""
         self._extension.check()
         self._extension.message_renderers[custom_type] = render
 
-    def register_entry_renderer(self, custom_type: str, render: Callable[..., Drawn]) -> None:
-        """Draw custom entries of a type, which are not in the context."""
+    def register_entry_renderer(self, custom_type: str, render: EntryRenderer) -> None:
+        """Draw custom entries of a type, which are not in the context, as ``render(entry, options, theme)`` says."""
         self._extension.check()
         self._extension.entry_renderers[custom_type] = render
 
@@ -200,8 +202,12 @@ class ExtensionAPI:
         self._extension.check()
         self._extension.markdown_transformers.append(MarkdownTransformer(transform, tuple(message_types)))
 
-    def register_tool_renderer(self, resolver: Callable[..., Any]) -> None:
-        """Say how calls of other tools are drawn: `resolver(tool_name, next)` returns renderers, or None."""
+    def register_tool_renderer(self, resolver: ToolRendererResolver) -> None:
+        """Say how calls of other tools are drawn.
+
+        `resolver(tool_name, next)` returns `ToolSlots`, or a mapping with its fields, or None; ``next()`` gives what
+        the other extensions and the tool itself say.
+        """
         self._extension.check()
         self._extension.tool_renderers.append(resolver)
 

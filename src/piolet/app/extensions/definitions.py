@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from piolet.app.commands import SourceInfo
     from piolet.app.extensions.api import ExtensionAPI
     from piolet.app.extensions.contexts import CommandContext, ExtensionContext, ToolContext
+    from piolet.app.extensions.drawing import ToolSlots
+    from piolet.harness.messages import CustomMessage
+    from piolet.harness.session.entries import CustomEntry
     from piolet.tui.component import Component
+    from piolet.tui.ui_theme import UiTheme
 
 FlagValue: TypeAlias = bool | str
 DeliverAs: TypeAlias = Literal["steer", "follow_up", "followUp", "next_turn", "nextTurn"]
@@ -26,6 +30,11 @@ ExtensionFactory: TypeAlias = "Callable[[ExtensionAPI], Awaitable[None] | None]"
 ToolExecute: TypeAlias = "Callable[[str, dict[str, Any], AbortSignal, OnUpdate, ToolContext], Awaitable[ToolResult]]"
 CommandHandler: TypeAlias = "Callable[[str, CommandContext], Awaitable[object] | object]"
 ShortcutHandler: TypeAlias = "Callable[[ExtensionContext], Awaitable[object] | object]"
+MessageRenderer: TypeAlias = "Callable[[CustomMessage, RenderOptions, UiTheme], Drawn]"
+EntryRenderer: TypeAlias = "Callable[[CustomEntry, RenderOptions, UiTheme], Drawn]"
+RenderCall: TypeAlias = "Callable[[dict[str, Any], RenderOptions, UiTheme], Drawn]"
+RenderResult: TypeAlias = "Callable[[ToolResult, RenderOptions, UiTheme], Drawn]"
+ToolRendererResolver: TypeAlias = "Callable[[str, Callable[[], ToolSlots]], ToolSlots | Mapping[str, Any] | None]"
 
 
 class ToolDefinition(Struct, kw_only=True):
@@ -50,8 +59,8 @@ class ToolDefinition(Struct, kw_only=True):
     output_schema: dict[str, Any] | None = None
     constrained_sampling: Any = None
     render_shell: Literal["default", "self"] = "default"
-    render_call: Callable[..., Drawn] | None = None
-    render_result: Callable[..., Drawn] | None = None
+    render_call: RenderCall | None = None
+    render_result: RenderResult | None = None
 
 
 class ToolInfo(Struct, frozen=True):
@@ -103,6 +112,15 @@ class FlagDefinition(Struct, frozen=True):
     type: Literal["boolean", "string"]
     default: FlagValue | None = None
     description: str = ""
+
+
+class RenderOptions(Struct, frozen=True):
+    """How something is to be drawn. `is_partial`: a tool that has not ended yet."""
+
+    expanded: bool
+    width: int
+    is_partial: bool = False
+    is_error: bool = False
 
 
 class MarkdownContext(Struct, frozen=True):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct
-
 from piolet.agent.tools import ToolResult
+from piolet.app.extensions.definitions import RenderOptions
 from piolet.app.extensions.runner import ExtensionRunner
 from piolet.app.renderers.generic import GENERIC
 from piolet.app.renderers.registry import BUILT_IN
@@ -31,15 +30,6 @@ class Canvas(Protocol):
     theme: UiTheme
 
     def attempt(self, owner: object, call: Callable[[], Any]) -> Any: ...
-
-
-class RenderOptions(Struct, frozen=True):
-    """How something is to be drawn. `is_partial`: a tool that has not ended yet."""
-
-    expanded: bool
-    width: int
-    is_partial: bool = False
-    is_error: bool = False
 
 
 class Renderers:

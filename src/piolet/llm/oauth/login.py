@@ -36,4 +36,7 @@ class Login(Protocol):
         """Return a new credential; `LoginError` if it did not come to one."""
 
     async def renew(self, credential: OAuthCredential) -> OAuthCredential:
-        """Return what replaces `credential`; `LoginError` if the user has to log in again."""
+        """Return what replaces `credential`; `LoginError` if the user has to log in again.
+
+        Called in a thread with an event loop of its own.
+        """
