@@ -184,7 +184,7 @@ def test_header_tells_sums_prompt_and_tools(open_page: Opener) -> None:
         "0195-tram",
         "/home/mira/tram-board",
         "anthropic/claude-sonnet-5",
-        "5 tool calls",
+        "Tool calls\n5",
         "$0.0455",
         "Rule 10.",
     ):

@@ -142,10 +142,9 @@ function header() {
   const { session, totals, models } = facts;
   const begun = new Date(session.created ?? NaN);
   const rows = [
-    ["Session", session.id], ["Folder", session.cwd],
-    ["Begun", Number.isNaN(begun.getTime()) ? "" : begun.toLocaleString()],
-    ["Models", models.join(", ")],
-    ["Messages", `${totals.user} of the user, ${totals.assistant} of the model, ${totals.toolCalls} tool calls`],
+    ["Session", session.id], ["Begun", Number.isNaN(begun.getTime()) ? "" : begun.toLocaleString()],
+    ["Folder", session.cwd], ["Models", models.join(", ")],
+    ["Messages", `${totals.user} of the user, ${totals.assistant} of the model`], ["Tool calls", String(totals.toolCalls)],
     ["Tokens", `${count(totals.read)} in, ${count(totals.output)} out`], ["Cost", totals.cost ? money(totals.cost) : ""],
   ];
   return el("header", {}, el("h1", {}, clean(facts.title)),
