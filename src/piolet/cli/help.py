@@ -50,9 +50,9 @@ A coding agent for the terminal. Without options it opens the interactive mode i
 
 _COMMANDS = """\
 Commands:
-  piolet sessions ...                  list, search, show, export, repair sessions
-  piolet auth ...                      log in and out, see where credentials come from
+  piolet sessions ...                  list, search, show, open, export, repair sessions
   piolet usage                         tokens and cost by day, project and model
+  piolet auth ...                      log in and out, see where credentials come from
   piolet install|remove|update|list    packages of extensions, skills, prompt templates and themes
   piolet config                        switch single extensions, skills and so on off and on
   piolet completion bash|zsh|fish      a script for the shell that completes options and commands
