@@ -11,6 +11,7 @@ from piolet.app.export.surroundings import Surroundings
 from piolet.app.options import RuntimeOptions
 from piolet.app.secrets import Secrets
 from piolet.app.services import early_place
+from piolet.cli.extensions import with_extensions
 from piolet.cli.progress import Progress
 from piolet.cli.session_choice import find_session
 from piolet.harness.session.errors import SessionError
@@ -34,23 +35,20 @@ def export(reference: str, out: str | None, options: RuntimeOptions) -> int:
 def write_page(path: str, out: str | None, options: RuntimeOptions) -> str:
     """Write the session file at `path` as a page to `out`; return its path. Raises `SessionError`."""
     with Session.open(path, read_only=True) as session:
-        around, warnings = asyncio.run(_surroundings(session, options))
-        for warning in warnings:
-            warn(warning)
+        around = asyncio.run(_surroundings(session, options))
         with Progress("Exporting"):
             return export_html(session, Secrets.of(options.agent_dir, os.environ), str(options.cwd), out, around)
 
 
-async def _surroundings(session: Session, options: RuntimeOptions) -> tuple[Surroundings, list[str]]:
-    """Return what settings and extensions bring to the page, and what is wrong with them."""
+async def _surroundings(session: Session, options: RuntimeOptions) -> Surroundings:
+    """Return what settings and extensions bring to the page. What is wrong with them is a warning."""
     from piolet.app.export.surroundings import surroundings
-    from piolet.app.runtime import Runtime
     from piolet.app.settings import SettingsError
     from piolet.app.trust import TrustError
 
     try:
-        async with Runtime.without_session(options) as runtime:
-            failures = [f"{failure.owner}: {failure.error}" for failure in runtime.extensions.failures]
-            return surroundings(runtime, session), failures
+        async with with_extensions(options) as runtime:
+            return surroundings(runtime, session)
     except (SettingsError, TrustError) as error:
-        return Surroundings(), [str(error)]
+        warn(str(error))
+        return Surroundings()
