@@ -81,7 +81,8 @@ async def test_a_found_server_can_be_used_as_a_provider() -> None:
         b"HTTP/1.0 200 OK\r\n\r\n<html>",
         ok([]),
         ok({"data": []}),
-        ok({"data": [{"id": 5}, "x"]}),
+        ok({"data": [{"id": 5}, "x", {"id": ""}, {"id": "\x1b[2J"}, {"id": "a\nb"}]}),
+        b"HTTP/1.0 200 OK\r\n\r\n" + b"[" * 100_000,
     ],
 )
 async def test_what_is_no_model_server_is_passed_over(answer: bytes) -> None:

@@ -16,6 +16,7 @@ from piolet.llm.catalog import BuiltinCatalog
 from piolet.llm.catalog.listing import from_openrouter
 from piolet.llm.catalog.overlay import OverlaidCatalog
 from piolet.llm.catalog.refresh import refresh_models, refreshable
+from piolet.llm.errors import RequestError
 from piolet.llm.models import Models
 
 KNOWN = BuiltinCatalog().models("openrouter")[0]
@@ -82,7 +83,9 @@ def test_a_provider_that_names_its_models_is_not_asked(tmp_path: Path) -> None:
     assert refreshable(Models(environ={"OPENROUTER_API_KEY": "k"})) == ["openrouter"]
 
 
-@pytest.mark.parametrize(("status", "answer"), [(401, b'{"error": "no"}'), (200, b"<html>"), (200, b"[]")])
+@pytest.mark.parametrize(
+    ("status", "answer"), [(401, b'{"error": "no"}'), (200, b"<html>"), (200, b"[]"), (200, b"[" * 100_000)]
+)
 async def test_a_list_that_cannot_be_had_changes_nothing(
     tmp_path: Path, server: ListServer, status: int, answer: bytes
 ) -> None:
@@ -167,6 +170,12 @@ def test_openrouter_tells_prices_per_token_and_only_models_with_tools_count() ->
         ["text", "image"],
         500,
     )
+
+
+@pytest.mark.parametrize("entry", [{"pricing": [1]}, {"context_length": "long"}, {"supported_parameters": 5}])
+def test_a_list_of_another_form_is_an_error_in_words(entry: dict[str, Any]) -> None:
+    with pytest.raises(RequestError, match="another form"):
+        from_openrouter({"data": [{"id": "a", "supported_parameters": ["tools"], **entry}]}, [])
 
 
 @pytest.mark.parametrize("text", [b"{oops", b"[]", b'{"version": "0", "models": []}', b'{"version": 1}'])

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec import Struct
 
+from piolet.base.json import loads
 from piolet.llm.catalog.listing import from_openai
 from piolet.llm.errors import LlmError
 from piolet.llm.provider_config import ModelPatch, ProviderConfig
@@ -53,7 +53,7 @@ async def find_local_servers(ports: Mapping[str, int] = PORTS) -> list[LocalServ
 async def _ask(name: str, port: int) -> LocalServer | None:
     try:
         async with asyncio.timeout(TIMEOUT):
-            models = from_openai(msgspec.json.decode(await _get(port, "/v1/models")))
+            models = from_openai(loads(await _get(port, "/v1/models")))
     except (OSError, TimeoutError, ValueError, LlmError):
         return None
     return LocalServer(name, f"http://127.0.0.1:{port}/v1", models) if models else None

@@ -21,8 +21,11 @@ def from_openrouter(listed: Any, known: Iterable[Model]) -> list[Model]:
     `listed`: its answer, ``{"data": [...]}``; prices there are US dollars per token, as text.
     """
     by_id = {model.id: model for model in known}
-    entries = [entry for entry in _data(listed) if "tools" in (entry.get("supported_parameters") or ())]
-    return [_openrouter_model(entry, by_id.get(entry["id"])) for entry in entries]
+    try:
+        entries = [entry for entry in _data(listed) if "tools" in (entry.get("supported_parameters") or ())]
+        return [_openrouter_model(entry, by_id.get(entry["id"])) for entry in entries]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise RequestError("OpenRouter's list of models has another form than we know") from error
 
 
 def _openrouter_model(entry: Mapping[str, Any], known: Model | None) -> Model:
@@ -76,7 +79,11 @@ def _data(listed: Any) -> list[Mapping[str, Any]]:
     data = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(data, list):
         raise RequestError('The provider\'s list of models has no "data"')
-    return [entry for entry in data if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+    return [entry for entry in data if isinstance(entry, dict) and _is_id(entry.get("id"))]
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
 
 
 def _per_million(price: Any) -> float:

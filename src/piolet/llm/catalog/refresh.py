@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from piolet.base.json import loads
 from piolet.llm.catalog.listing import from_openai, from_openrouter
 from piolet.llm.catalog.overlay import OverlaidCatalog
 from piolet.llm.errors import LlmError, RequestError, header_secrets, hide_secrets, http_error_text, network_error
@@ -120,6 +121,6 @@ async def _get(pool: HttpPool, url: str, headers: Mapping[str, str]) -> Any:
     if response.status_code != 200:
         raise RequestError(http_error_text(response.status_code, response.content))
     try:
-        return msgspec.json.decode(response.content)
-    except msgspec.DecodeError:
+        return loads(response.content)
+    except ValueError:
         raise RequestError("The list of models is no JSON") from None
