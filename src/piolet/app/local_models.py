@@ -10,15 +10,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from piolet.app.options import RuntimeOptions
+from piolet.app.settings import Settings
 from piolet.llm.models import Models
 
 if TYPE_CHECKING:
     from piolet.llm.local_servers import LocalServer
 
 
-async def add_local_server(models: Models, options: RuntimeOptions) -> None:
-    """Add the server that ``--model NAME/ID`` asks for as a provider, if it runs and no provider has its name."""
-    name = options.provider or (options.model or "").partition("/")[0]
+async def add_local_server(models: Models, options: RuntimeOptions, settings: Settings) -> None:
+    """Add the server that ``--model NAME/ID`` or the default of the settings asks for as a provider.
+
+    Nothing is added if it does not run or a provider has its name.
+    """
+    asked = options.provider or (options.model or "").partition("/")[0]
+    name = asked if options.model or options.provider else settings.default_provider
     if options.offline or not name or name in models.providers():
         return
     from piolet.llm.local_servers import PORTS, find_local_servers
@@ -28,9 +33,9 @@ async def add_local_server(models: Models, options: RuntimeOptions) -> None:
             models.register_provider(name, server.config())
 
 
-async def unconfigured_servers(options: RuntimeOptions) -> Sequence[LocalServer]:
-    """Return the servers that answer; none when offline."""
-    if options.offline:
+async def unconfigured_servers(options: RuntimeOptions, settings: Settings) -> Sequence[LocalServer]:
+    """Return the servers that answer; none when offline, or when the user does not want to hear of them."""
+    if options.offline or not settings.local_servers:
         return ()
     from piolet.llm.local_servers import find_local_servers
 

@@ -123,7 +123,7 @@ async def load_services(
         models.reload()
     else:
         models = open_models(options, files.settings)
-        await add_local_server(models, options)
+        await add_local_server(models, options, files.settings)
     notices += [problem.message for problem in files.problems]
     if models.error:
         notices.append(models.error)

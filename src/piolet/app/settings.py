@@ -205,6 +205,7 @@ class Settings:
     follow_up_mode = _text("followUpMode", "one-at-a-time")
     compaction_model = _maybe_text("piolet.compactionModel")
     environment = _maybe_text("piolet.environment", user_only=True)
+    local_servers = _flag("piolet.localServers", True, user_only=True)
     catalog_url = _maybe_text("piolet.catalogUrl", user_only=True)
     shell_path: Key[str | None] = Key("shellPath", None, _path)
     shell_command_prefix = _maybe_text("shellCommandPrefix")

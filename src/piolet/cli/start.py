@@ -227,7 +227,7 @@ async def _name_local_servers(runtime: Runtime, mode: Screenless) -> None:
     """Tell which model servers of this machine could be used. Without a client that may yet choose, that is the end."""
     from piolet.app.local_models import how_to_use, unconfigured_servers
 
-    servers = await unconfigured_servers(runtime.options)
+    servers = await unconfigured_servers(runtime.options, runtime.services.settings)
     if servers and mode == "rpc":
         warn(how_to_use(servers))
     elif servers:

@@ -115,7 +115,7 @@ async def opened(
     size: tuple[int, int] = (100, 30),
     settings: Mapping[str, Any] | None = None,
     session: Path | None = None,
-    model: Model = MODEL,
+    model: Model | None = MODEL,
     prompts: tuple[str, ...] = (),
     trust: bool | None = True,
     ready: bool = True,
@@ -123,7 +123,7 @@ async def opened(
     at_home: bool = False,
 ) -> AsyncIterator[Desk]:
     """Open the mode in `folder`/cwd with `folder`/home; `at_home`: in a folder of the home. `ready`: wait until it
-    takes prompts."""
+    takes prompts. `model`: what is used; None: what is configured."""
     home = folder / "home"
     cwd = home / "work" if at_home else folder / "cwd"
     agent = home / ".pi" / "agent"
@@ -138,6 +138,8 @@ async def opened(
 
     async def open_runtime(ask: Ask, chosen: Path | None) -> Runtime:
         runtime = await Runtime.create(options, ask=ask)
+        if model is None:
+            return runtime
         runtime.services.models.register_provider("test", models=[MODEL, OTHER], stream=scripted.stream)
         if runtime.session.model is None:
             await runtime.session.set_model(model.provider, model.id)

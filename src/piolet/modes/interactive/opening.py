@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from piolet.app.local_models import how_to_use, unconfigured_servers
 from piolet.app.prompt import UserPrompt
 from piolet.app.runtime import Runtime
 from piolet.app.trust import Ask
 from piolet.harness.session.places import SessionPlace
 from piolet.modes.interactive.commands.resume import choose_session
 from piolet.modes.interactive.commands.trust import ask_trust
+from piolet.modes.interactive.local_servers import offer_local_servers
 from piolet.modes.interactive.screen_ui import ScreenUI
 from piolet.modes.interactive.whats_new import news
 
@@ -61,7 +61,7 @@ async def open_on_screen(face: Face, opening: Opening) -> None:
     if text := news(runtime.services):
         face.presenter.markdown(text)
     if runtime.session.model is None:
-        face.start(_tell_of_models(face))
+        await offer_local_servers(face)
     elif scope := runtime.session.scope:
         names = ", ".join(scoped.model.id for scoped in scope)
         face.presenter.status(f"Model scope: {names} ({face.keymap.label('app.model.cycleForward')} changes)")
@@ -83,11 +83,3 @@ async def _tell_of_tmux(face: Face) -> None:
     answer, _ = await process.communicate()
     if answer.strip() == b"off":
         face.presenter.warn("tmux passes on keys such as shift+enter only with: set -g extended-keys on")
-
-
-async def _tell_of_models(face: Face) -> None:
-    """Say how to get a model, when there is none."""
-    face.presenter.warn("No model can be used yet: /login stores credentials of a provider")
-    servers = await unconfigured_servers(face.runtime.options)
-    if servers:
-        face.presenter.status(how_to_use(servers))
