@@ -16,7 +16,6 @@ from piolet.harness.environments.base import Environment
 from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.prompt.parts import Skills
 from piolet.harness.prompt.records import Skill
-from piolet.harness.session.entries import CustomEntry
 from piolet.harness.session.session import Session
 
 #: The type of the ``custom`` entry that says where tools act from there on.
@@ -64,8 +63,6 @@ def note_environment(session: Session, text: str, environment: Environment, tell
 
 
 def _noted(session: Session) -> dict[str, Any]:
-    for head in reversed(session.path_heads()):
-        entry = session.entry(head) if head.type == "custom" else None
-        if isinstance(entry, CustomEntry) and entry.custom_type == NOTE and isinstance(entry.data, dict):
-            return {"environment": "local", **entry.data}
-    return {"environment": "local"}
+    note = session.last_custom(NOTE)
+    data = None if note is None else note.data
+    return {"environment": "local", **(data if isinstance(data, dict) else {})}

@@ -59,15 +59,17 @@ def open_file(path: str, cwd: str, cwd_override: str | None = None) -> Session:
     return session
 
 
-def session_notices(session: Session) -> list[str]:
-    """Return what the user should know of a session that was opened. Tells others that it is in use from now on."""
+def session_notices(session: Session, *, thorough: bool) -> list[str]:
+    """Return what the user should know of a session that was opened. Tells others that it is in use from now on.
+
+    Without `thorough` damage is told as far as it was met: a single question need not wait for every line to be read.
+    """
     notices = []
     if session.claim():
         notices.append(
             f"Session {session.id} is in use by another process. Both can go on: each continues a branch of its own."
         )
-    if session.problems:
-        count = len(session.problems)
+    if count := len(session.problems if thorough else session.known_problems):
         notices.append(
             f"{count} damaged line{'s' if count > 1 else ''} of {session.path} could not be read; "
             f"'piolet sessions verify {session.id}' tells more"

@@ -294,11 +294,11 @@ class Runtime:
 
     def _bind(self, services: Services, session: Session) -> None:
         self._services = services
-        for notice in session_notices(session):
-            services.tell_once(notice)
         place = choice(services.options, services.settings)
         note_environment(session, place, services.environment, services.tell_once)
         self._session = assemble(services, session, self.hooks, self.extensions)
+        for notice in session_notices(session, thorough=self.options.mode not in ("print", "json")):
+            services.tell_once(notice)
         self._session.harness.subscribe(self._tell)
         self.extensions.bind(self._session)
 

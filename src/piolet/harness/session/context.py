@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import chain, repeat
+from operator import attrgetter
 from types import EllipsisType
 from typing import Any
 
@@ -75,13 +76,14 @@ def build_context(entries: Sequence[Entry], leaf: str | EllipsisType | None = ..
     return assemble(selection, lambda heads: [by_id[head.id] for head in heads])
 
 
-def select(path: Sequence[Head]) -> Selection:
+def select(path: Sequence[Head], model_of: Callable[[Head], ModelRef | None] = attrgetter("model")) -> Selection:
     """Return which entries of a path, root first, go into the context.
 
-    The last compaction stands first, then what it kept of the entries before it, then the entries after it.
+    The last compaction stands first, then what it kept of the entries before it, then the entries after it. `model_of`
+    tells the model that an entry puts in use, if it does.
     """
     level = next((head.level for head in reversed(path) if head.level is not None), "off")
-    model = next((head.model for head in reversed(path) if head.model is not None), None)
+    model = next((model for head in reversed(path) if (model := model_of(head)) is not None), None)
     types = [head.type for head in path]
     cut, edit = _last(types, "compaction"), _last(types, "context_edit")
     if cut < 0:
@@ -98,12 +100,17 @@ def _last(values: Sequence[str], wanted: str | None) -> int:
     return len(values) - 1 - values[::-1].index(wanted) if wanted in values else -1
 
 
+def is_long(selection: Selection) -> bool:
+    """Whether a selection is of so many entries that they are not all decoded at once."""
+    return len(selection.heads) > _MANY
+
+
 def assemble(selection: Selection, read: Callable[[Sequence[Head]], Sequence[Entry]]) -> SessionContext:
     """Return the context of a selection; `read` decodes entries."""
     heads = selection.heads
     entries: MadeLater[Entry] = MadeLater(len(heads), lambda places: read([heads[place] for place in places]))
     at_once: Sequence[int] = range(len(heads))
-    if len(heads) > _MANY:
+    if is_long(selection):
         at_once = [place for place in at_once[:-1] if heads[place].type != "message" or heads[place].role is None]
         at_once.append(len(heads) - 1)  # that the file can be read is known from here on
     counts = [1] * len(heads)  # of the messages that each entry gives: a message gives one, whatever it says

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from piolet.base.json import encode, loads
 from piolet.harness.session.entries import Entry, Header
+from piolet.harness.session.glance import glance
 from piolet.harness.session.reading import OTHER_NAMES, read_header
 from piolet.harness.session.skim import AssistantSkim, MessageSkim, Skim, ToolResultSkim, UserSkim, skim
 from piolet.harness.session.storage import Line
@@ -68,9 +69,14 @@ class Label(Struct, frozen=True):
 
 
 class Index:
-    """All that is known of a session without decoding bodies. It grows line by line."""
+    """All that is known of a session without decoding bodies. It grows line by line.
 
-    def __init__(self) -> None:
+    A `cursory` one reads only the beginnings of messages where that will do: it lacks their models and totals, and
+    holds entries whose bodies may turn out damaged.
+    """
+
+    def __init__(self, *, cursory: bool = False) -> None:
+        self.cursory = cursory
         self.header: Header | None = None
         self.heads: list[Head] = []
         self.by_id: dict[str, Head] = {}  # of duplicates the later one
@@ -88,6 +94,9 @@ class Index:
         """Take in lines, in the order of the file. Returns False, and stops, if the first value is no header."""
         for position, text in lines:
             self._lines += 1
+            if self.cursory and self.header is not None and (seen := glance(text)) is not None:
+                self._put(position, "message", *seen)
+                continue
             try:
                 facts = skim(text)
             except TypeError as error:
@@ -180,7 +189,19 @@ class Index:
                     self.labels.pop(link, None)
             if facts.usage is not None and kind in ("compaction", "branch_summary", "usage"):
                 self.totals.add(facts.usage)
-        id, parent_id = facts.id, facts.parent_id
+        self._put(position, kind, facts.id, facts.parent_id, role, link, model, level)
+
+    def _put(
+        self,
+        position: int,
+        kind: str,
+        id: str,
+        parent_id: str | None,
+        role: str | None,
+        link: str | None = None,
+        model: ModelRef | None = None,
+        level: str | None = None,
+    ) -> None:
         if parent_id is not None:
             if (parent := self.by_id.get(parent_id)) is not None:
                 parent_id = parent.id  # one string for both

@@ -58,6 +58,13 @@ class JsonlStorage:
             if self._end:
                 self._tail = os.pread(fd, min(_TAIL, self._end), max(0, self._end - _TAIL))
 
+    def rewind(self) -> None:
+        if self._draft is not None:
+            self._draft.rewind()
+            return
+        with self._file():  # nothing is forgotten if it is gone
+            self._end = 0
+
     def read(self, positions: Iterable[int]) -> Iterator[Text]:
         if self._draft is not None:
             yield from self._draft.read(positions)

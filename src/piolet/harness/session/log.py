@@ -26,12 +26,16 @@ from piolet.harness.session.errors import (
     SessionError,
     WriteFailed,
 )
-from piolet.harness.session.index import Head, Index
+from piolet.harness.session.index import Head, Index, ModelRef
 from piolet.harness.session.jsonl import JsonlStorage
 from piolet.harness.session.migration import migrate_file, migrated_text
 from piolet.harness.session.reading import read_entry
 from piolet.harness.session.storage import MemoryStorage, Storage, Text
 from piolet.llm.messages import AssistantMessage, ToolResultMessage
+
+#: A file of so many bytes is read cursorily if a compaction stands in the last part of it: little of it is needed then.
+_LONG = 4_000_000
+_COMPACTION = b'\n{"type":"compaction"'
 
 
 class EntryLog:
@@ -40,7 +44,7 @@ class EntryLog:
     def __init__(self, storage: Storage, index: Index, file_ms: int, *, read_only: bool = False) -> None:
         assert index.header is not None, "a log begins with a header"
         self.storage = storage
-        self.index = index
+        self.known = index  # may be cursory, see `index`
         self.header = index.header
         self.file_ms = file_ms
         self._read_only = read_only
@@ -66,7 +70,7 @@ class EntryLog:
         if status.st_size == 0 and not read_only:
             _start(JsonlStorage(path), new_header())
         storage: Storage = JsonlStorage(path, read_only=read_only)
-        index = _read(storage)
+        index = _read(storage, cursory=status.st_size > _LONG and _is_compacted(path, status.st_size))
         assert index.header is not None
         if index.header.version < VERSION:
             storage.close()
@@ -77,6 +81,8 @@ class EntryLog:
                 storage = JsonlStorage(path)
             index = _read(storage)
         log = cls(storage, index, status.st_mtime_ns // 1_000_000, read_only=read_only)
+        if storage.torn or not log._is_last_sound():
+            log._check()
         if storage.torn:
             log._end_last_line()
         return log
@@ -84,9 +90,53 @@ class EntryLog:
     # ------------------------------------------------------------------------------------------------------ reading
 
     @property
+    def index(self) -> Index:
+        """All that is known. Of a long file every line is read now, if that was not necessary so far."""
+        if self.known.cursory:
+            self._check()
+        return self.known
+
+    @property
     def last_id(self) -> str | None:
         """The id of the last entry; None if there is none."""
-        return self.index.heads[-1].id if self.index.heads else None
+        return self.known.heads[-1].id if self.known.heads else None
+
+    def find(self, id: str) -> Entry | None:
+        """Return the entry of that id (of duplicates the later), None if there is none."""
+        while True:
+            head = self.known.by_id.get(id)
+            try:
+                return None if head is None else self.entries([head])[0]
+            except HistoryChanged:
+                if not self.known.cursory:
+                    raise
+                self._check()
+
+    def model_of(self, head: Head) -> ModelRef | None:
+        """Return the model that an entry puts in use, None if it does not."""
+        if not self.known.cursory or head.role != "assistant":
+            return head.model
+        [entry] = self.entries([head])
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        if not isinstance(message, AssistantMessage) or not message.model:
+            return None
+        return ModelRef(message.provider, message.model)
+
+    def _is_last_sound(self) -> bool:
+        try:
+            return not self.known.cursory or not self.known.heads or bool(self.entries(self.known.heads[-1:]))
+        except HistoryChanged:
+            return False
+
+    def _check(self) -> None:
+        """Read every line. Raises `HistoryChanged`."""
+        index = Index()
+        try:
+            self.storage.rewind()
+            index.add_all(self.storage.lines())
+        except OSError as error:
+            raise _unreadable(self.storage, error) from error
+        self.known = index
 
     def lines(self, heads: Sequence[Head]) -> list[bytes]:
         """Return the lines of entries as they are stored, without the line feeds. Raises `HistoryChanged`."""
@@ -129,7 +179,7 @@ class EntryLog:
 
     def _called_tool(self, call_id: str, leaf: str | None) -> str:
         """Return the name of the tool that was called with that id in the turns before `leaf`; empty if none was."""
-        for head in self.index.ancestors(leaf):
+        for head in self.known.ancestors(leaf):
             if head.role == "user":
                 break
             [entry] = self.entries([head]) if head.role == "assistant" else [None]
@@ -150,9 +200,9 @@ class EntryLog:
         self.check_writable()
         try:
             with self._exclusive(leaf):
-                entry = make(entry_id(self.index.by_id))
+                entry = make(entry_id(self.known.by_id))
                 self.storage.write(_line(entry))
-                self.index.add_all(self.storage.lines())
+                self.known.add_all(self.storage.lines())
         except OSError as error:
             raise self._write_failed(error) from error
         return entry.id
@@ -199,15 +249,15 @@ class EntryLog:
         while True:
             with self.storage.locked() as change:
                 if change == "none":
-                    self.index.add_all(self.storage.lines())
+                    self.known.add_all(self.storage.lines())
                     for id, line in rescued.items():
-                        if id not in self.index.by_id:
+                        if id not in self.known.by_id:
                             self.storage.write(line)
-                            self.index.add_all(self.storage.lines())
+                            self.known.add_all(self.storage.lines())
                     yield
                     return
                 if change == "replaced":
-                    path = self.index.path(leaf)
+                    path = self.known.path(leaf)
                     rescued |= zip((head.id for head in path), self.lines(path), strict=True)
             self._turn_to_changed_file(leaf, rescued)
 
@@ -219,7 +269,7 @@ class EntryLog:
             storage.close()
             raise HistoryChanged(f"{path} is no longer the file of session {self.header.id}; nothing was stored")
         self.storage.close()
-        self.storage, self.index = storage, index
+        self.storage, self.known = storage, index
         if leaf is not None and leaf not in index.by_id and leaf not in rescued:
             raise HistoryChanged(
                 f"{path} was changed by another program, and the branch in use is not in it any more; nothing was "
@@ -232,21 +282,31 @@ class EntryLog:
             self.check_writable()
             with self._exclusive(None):
                 self.storage.write(b"")
-                self.index.add_all(self.storage.lines())
+                self.known.add_all(self.storage.lines())
         except (SessionError, OSError):  # it can be read all the same
-            self.index.add_all(self.storage.lines(torn=True))
-        self.index.mark_torn()
+            self.known.add_all(self.storage.lines(torn=True))
+        self.known.mark_torn()
 
     def _write_failed(self, error: OSError) -> WriteFailed:
         reason = error.strerror or str(error)
         return WriteFailed(f"Session {self.storage.name} cannot be written: {reason}. The entry was not stored")
 
 
+def _is_compacted(path: str, size: int) -> bool:
+    with open(path, "rb") as file:
+        file.seek(size - _LONG // 2)
+        return _COMPACTION in file.read()
+
+
 def _texts(storage: Storage, heads: Sequence[Head]) -> Iterator[Text]:
     try:
         yield from storage.read(head.position for head in heads)
     except OSError as error:
-        raise HistoryChanged(f"{storage.name} can no longer be read: {error.strerror}") from error
+        raise _unreadable(storage, error) from error
+
+
+def _unreadable(storage: Storage, error: OSError) -> HistoryChanged:
+    return HistoryChanged(f"{storage.name} can no longer be read: {error.strerror}")
 
 
 def _line(entry: Entry) -> bytes:
@@ -263,8 +323,8 @@ def _start(storage: Storage, header: Header) -> None:
     storage.close()
 
 
-def _read(storage: Storage) -> Index:
-    index = Index()
+def _read(storage: Storage, *, cursory: bool = False) -> Index:
+    index = Index(cursory=cursory)
     if not index.add_all(storage.lines()) or index.header is None:
         raise NotASession(
             f"{storage.name} is not a session file: it does not begin with a session header. It was left as it is"

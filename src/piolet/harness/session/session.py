@@ -5,6 +5,7 @@ It works on what is known of the entries and decodes them when they are asked fo
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ from piolet.harness.messages import (
     CompactionSummaryMessage,
     CustomMessage,
 )
-from piolet.harness.session.context import SessionContext, assemble, entry_ms, select
+from piolet.harness.session.context import Selection, SessionContext, assemble, entry_ms, is_long, select
 from piolet.harness.session.entries import (
     VERSION,
     BranchSummaryEntry,
@@ -48,7 +49,7 @@ from piolet.harness.session.errors import (
     UnknownEntry,
     WriteFailed,
 )
-from piolet.harness.session.index import Head, Label, Problem
+from piolet.harness.session.index import Head, Index, Label, Problem
 from piolet.harness.session.jsonl import JsonlStorage
 from piolet.harness.session.log import EntryLog
 from piolet.harness.session.naming import file_name, session_id
@@ -200,7 +201,7 @@ class Session:
 
     @property
     def name(self) -> str | None:
-        return self._log.index.name
+        return self._log.known.name
 
     @property
     def leaf_id(self) -> str | None:
@@ -220,12 +221,17 @@ class Session:
     @property
     def labels(self) -> Mapping[str, Label]:
         """The labels in force, by the entry they are on."""
-        return self._log.index.labels
+        return self._log.known.labels
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Lines of the file that were set aside."""
+        """Lines of the file that were set aside. Every line of a long file is read for this."""
         return self._log.index.problems
+
+    @property
+    def known_problems(self) -> Sequence[Problem]:
+        """Lines that were set aside so far: those of a long file that nothing was asked of were not all read."""
+        return self._log.known.problems
 
     def totals(self) -> Totals:
         """Return counts, tokens and cost over all entries of all branches."""
@@ -240,8 +246,7 @@ class Session:
 
     def get_entry(self, id: str) -> Entry | None:
         """Return the entry of that id (of duplicates the later), None if there is none."""
-        head = self._log.index.by_id.get(id)
-        return None if head is None else self.entry(head)
+        return self._log.find(id)
 
     def entry(self, head: Head) -> Entry:
         """Return the entry of a head."""
@@ -263,6 +268,14 @@ class Session:
         """Return the branch that ends in `leaf` (default: the current leaf), root first."""
         return self._log.entries(self.path_heads(leaf))
 
+    def last_custom(self, custom_type: str) -> CustomEntry | None:
+        """Return the newest ``custom`` entry of that type on the current branch, None if there is none."""
+        for head in reversed(self._log.known.path(self._leaf)):
+            entry = self.entry(head) if head.type == "custom" else None
+            if isinstance(entry, CustomEntry) and entry.custom_type == custom_type:
+                return entry
+        return None
+
     def children(self, id: str | None) -> list[Entry]:
         """Return the entries whose parent is `id`, in the order of the file."""
         return self._log.entries([head for head in self.heads if head.parent_id == id])
@@ -274,14 +287,24 @@ class Session:
     def build_context(self, leaf: str | EllipsisType | None = ...) -> SessionContext:
         """Return what the model sees at `leaf` (default: the current leaf; unknown: the last entry; None: nothing).
 
-        Only entries that go into the context are decoded, those of a long one when they are read.
+        Only entries that go into the context are decoded, those of a long one when they are read. Of a long file with
+        a compaction near its end, what stands before that is believed to be sound: the thinking level and the model
+        may be from there.
         """
+        log = self._log
+        if log.known.cursory:
+            with contextlib.suppress(HistoryChanged):  # a damaged line
+                selection = self._select(log.known, leaf)
+                if not is_long(selection):
+                    return assemble(selection, log.reader())
+        return assemble(self._select(log.index, leaf), log.reader())
+
+    def _select(self, index: Index, leaf: str | EllipsisType | None) -> Selection:
         if leaf is ...:
             leaf = self._leaf
-        elif leaf is not None and leaf not in self._log.index.by_id:
+        elif leaf is not None and leaf not in index.by_id:
             leaf = self._log.last_id
-        selection = select(self._log.index.path(leaf))
-        return assemble(selection, self._log.reader())
+        return select(index.path(leaf), self._log.model_of)
 
     # ---------------------------------------------------------------------------------------------------- appending
 
@@ -400,7 +423,7 @@ class Session:
         try:
             self._leaf = self._log.append(lambda id: make(id, parent_id, iso_time(), *fields), self._leaf)
         except HistoryChanged:
-            if self._leaf not in self._log.index.by_id:
+            if self._leaf not in self._log.known.by_id:
                 self._leaf = self._log.last_id
             raise
         return self._leaf

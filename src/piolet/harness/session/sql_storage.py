@@ -115,6 +115,9 @@ class SqlStorage:
             self._next = position + 1
             yield position, text.removesuffix(b"\n").removeprefix(_BOM if position == 0 else b"")
 
+    def rewind(self) -> None:
+        self._next = 0
+
     def read(self, positions: Iterable[int]) -> Iterator[Text]:
         rest = iter(positions)
         while some := list(islice(rest, _ROWS)):

@@ -49,6 +49,9 @@ class Storage(Protocol):
         A text may change once the next line is asked for.
         """
 
+    def rewind(self) -> None:
+        """Let `lines` begin again with the first one. OSError, and no change, if they cannot be read."""
+
     def read(self, positions: Iterable[int]) -> Iterator[Text]:
         """Give lines once more. A text may change once the next one is asked for."""
 
@@ -92,6 +95,9 @@ class MemoryStorage:
         while (end := self.text.find(b"\n", self._given)) >= 0:
             position, self._given = self._given, end + 1
             yield position, bytes(self.text[position:end])
+
+    def rewind(self) -> None:
+        self._given = 0
 
     def read(self, positions: Iterable[int]) -> Iterator[Text]:
         return (bytes(self.text[position : self.text.index(b"\n", position)]) for position in positions)
