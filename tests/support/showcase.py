@@ -178,6 +178,7 @@ def showcase() -> SessionWriter:
     one.add("label", targetId="ask", label="the question")
     one.add("message", message={"role": "bashExecution", "command": "git push", "output": "rejected", "exitCode": 1})
     one.add("custom_message", customType="reminder", content="Deploy on *Friday*.", display=True)
+    one.add("custom_message", customType="whisper", content="Only for the model.", display=False, id="whisper")
     one.add("custom", customType="todo", data={"items": ["deploy"]})
     one.user("Thanks! What is left?", id="last-question")
     one.answer("Only the deployment: push again when the review is in.", tokens=(400, 40, 2100), id="end")

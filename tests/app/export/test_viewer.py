@@ -85,6 +85,7 @@ def test_the_branch_of_the_leaf_is_shown_with_what_its_tools_gave(open_page: Ope
     ids = shown_ids(tab)
     assert ids[-1] == "end"
     assert "aside" not in ids
+    assert "whisper" not in ids
     look = text(tab, article(tab, "look"))
     for words in (
         "I run the tests first",
@@ -186,6 +187,7 @@ def test_header_tells_sums_prompt_and_tools(open_page: Opener) -> None:
         "anthropic/claude-sonnet-5",
         "Tool calls\n5",
         "$0.0455",
+        "5 tool results",
         "Rule 10.",
     ):
         assert words in header
@@ -232,7 +234,7 @@ def test_keys_unfold_tools_and_thinking_and_show_what_is_hidden(open_page: Opene
     assert tab.run("document.querySelector('[data-toggle=tools]').getAttribute('aria-pressed')") == "true"
     before = len(shown_ids(tab))
     tab.press("h")
-    assert len(shown_ids(tab)) == before + 3  # a label, a name, a state
+    assert len(shown_ids(tab)) == before + 4  # a label, a name, a state, a hidden message
     tab.press("h")
     tab.press("o")
     assert "test_rule_01 PASSED" not in text(tab, article(tab, "look"))
@@ -304,6 +306,37 @@ def test_a_row_of_another_branch_shows_that_branch(open_page: Opener) -> None:
     assert "done" not in ids
     tab.click("[data-branch]")
     tab.until("[...document.querySelectorAll('#transcript article')].at(-1).dataset.id === 'end'")
+
+
+def test_a_row_leads_through_it_to_the_newest_entry(open_page: Opener) -> None:
+    session = SessionWriter()
+    root = session.user("root", id="root")
+    session.user("older child, newer leaf", on=root, id="one")
+    session.user("newer child", on=root, id="two")
+    session.user("newest of all", on="one", id="last")
+    tab = open_page(session, "?leafId=two")
+    assert shown_ids(tab) == ["root", "two"]
+    tab.click('#tree .row[data-id="root"]')
+    tab.until("document.querySelector('article.current')?.dataset.id === 'root'")
+    assert shown_ids(tab) == ["root", "one", "last"]
+
+
+def test_a_skill_is_folded_into_its_name(open_page: Opener) -> None:
+    session = SessionWriter()
+    session.user('<skill name="knots" location="/k/SKILL.md">\nTie *them*.\n</skill>\n\nA bowline, please.', id="a")
+    tab = open_page(session)
+    assert text(tab, "article .summary > summary") == "[skill] knots"
+    assert text(tab, "article > .prose") == "A bowline, please."
+    tab.click("article .summary > summary")
+    tab.run("document.querySelector('article details').open = true")
+    tab.until("document.querySelector('article details em')?.innerText === 'them'")
+
+
+def test_the_edge_of_the_tree_is_dragged(open_page: Opener) -> None:
+    tab = open_page(showcase())
+    for kind, x in (("mousePressed", 303), ("mouseMoved", 350), ("mouseMoved", 420), ("mouseReleased", 420)):
+        tab.call("Input.dispatchMouseEvent", type=kind, x=x, y=500, button="left", buttons=1, clickCount=1)
+    tab.until("document.getElementById('sidebar').getBoundingClientRect().width === 420")
 
 
 def test_a_branch_folds_in_the_tree(open_page: Opener) -> None:

@@ -10,7 +10,8 @@ from piolet.app.export.surroundings import Surroundings
 from piolet.app.renderers.tree_rows import tree_nodes
 from piolet.app.secrets import Secrets
 from piolet.base.json import dumps, loads
-from piolet.harness.session.entries import Entry, MessageEntry
+from piolet.harness.messages import CustomMessage
+from piolet.harness.session.entries import CustomMessageEntry, Entry, MessageEntry
 from piolet.harness.session.session import Session
 from piolet.llm.messages import AssistantMessage, ToolResultMessage, Usage
 from piolet.tui.tree_layout import TreeNode
@@ -35,8 +36,6 @@ def session_facts(session: Session, secrets: Secrets, around: Surroundings) -> d
         "leaf": session.leaf_id,
         "models": list(dict.fromkeys(f"{answer.provider}/{answer.model}" for answer in answers if answer.model)),
         "totals": {
-            "user": totals.user_messages,
-            "assistant": totals.assistant_messages,
             "toolCalls": totals.tool_calls,
             "read": totals.input + totals.cache_read + totals.cache_write,
             "output": totals.output,
@@ -72,7 +71,8 @@ def _masked(line: str, secrets: Secrets) -> str:
 def _node(node: TreeNode, entry: Entry) -> dict[str, Any]:
     """Return a node without what is empty. `usage`: tokens in, out, from the cache and to it, and dollars."""
     message = entry.message if isinstance(entry, MessageEntry) else None
-    usage = getattr(entry if message is None else message, "usage", None)
+    said = entry if message is None else message
+    usage = getattr(said, "usage", None)
     facts = {
         "id": node.id,
         "parent": node.parent,
@@ -82,6 +82,7 @@ def _node(node: TreeNode, entry: Entry) -> dict[str, Any]:
         "remark": node.remark,
         "silent": node.silent,
         "label": node.label,
+        "hidden": isinstance(said, CustomMessageEntry | CustomMessage) and not said.display,
         "search": node.search,
         "usage": _usage(usage) if isinstance(usage, Usage) and usage.total_tokens else None,
         "call": message.tool_call_id if isinstance(message, ToolResultMessage) else None,

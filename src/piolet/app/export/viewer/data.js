@@ -30,10 +30,14 @@ function pathTo(id) {
   return path.reverse();
 }
 
-/** Return the newest leaf below a node: the last child of the last child. */
+const newest = new Map(nodes.map((node) => [node.id, node]));
+for (const { id, parent } of nodes.toReversed()) { // children stand below their parents
+  if (newest.has(parent) && newest.get(parent).place < newest.get(id).place) newest.set(parent, newest.get(id));
+}
+
+/** Return the newest entry below a node, or itself. */
 function newestLeaf(node) {
-  for (let below; (below = childrenOf.get(node.id)); ) node = below.at(-1);
-  return node;
+  return newest.get(node.id);
 }
 
 /** Return content, a text or a list, as a list of blocks. */

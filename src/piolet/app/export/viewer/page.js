@@ -21,7 +21,7 @@ let current = null;
 
 const sidebar = new Sidebar((node) => {
   document.body.classList.remove("open");
-  go(node);
+  go(newestLeaf(node), node);
 });
 const notice = el("p", { id: "said", role: "status", "aria-live": "polite" });
 const toggles = Object.fromEntries(["thinking", "tools", "hidden"].map((name) => [name,
@@ -52,7 +52,7 @@ function showBranch(leaf) {
     if (node.call && callers.has(node.call) && !results.has(node.call)) {
       results.set(node.call, entryOf(node).message ?? {}); // shown with its call, of several only the first
       homes.set(node.id, callers.get(node.call));
-    } else if (node.kind !== "bookkeeping" || show.hidden || /^\[(model|thinking):/.test(node.text) || facts.drawn[node.id]) {
+    } else if (show.hidden || isShown(node)) {
       const place = el("article", { class: "waiting", "data-id": node.id });
       place.style.minHeight = `${guessHeight(node)}px`;
       articles.set(node.id, place);
@@ -67,7 +67,13 @@ function showBranch(leaf) {
   if (otherRoots.length) parts.unshift(fork(otherRoots));
   branch = { leaf, path, articles, homes, results };
   transcript.replaceChildren(...parts);
-  usage.replaceChildren(...[chart(path, go)].filter(Boolean));
+  usage.replaceChildren(...[chart(path, goOn)].filter(Boolean));
+}
+
+/** Whether people are meant to see an entry: no bookkeeping but changes of the model, no hidden messages. */
+function isShown(node) {
+  if (node.kind === "bookkeeping") return /^\[(model|thinking):/.test(node.text) || node.id in facts.drawn;
+  return !node.hidden;
 }
 
 const guessHeight = (node) => 60 + Math.min(1200, Math.ceil(lines[node.place + 1].length / 90) * 20);
@@ -107,11 +113,10 @@ function redraw() {
   window.scrollBy({ top: element.getBoundingClientRect().top - offset, behavior: "instant" });
 }
 
-/** Go to an entry: on the branch that is shown if it is there, else on the one that leads through it. */
-function go(node, target = node) {
-  const onBranch = branch.path.includes(node) && branch.path.includes(target);
-  const leaf = onBranch ? byId.get(branch.leaf) : newestLeaf(node);
+/** Go to an entry of the branch that ends at `leaf`. */
+function go(leaf, target) {
   if (leaf.id !== branch.leaf) showBranch(leaf.id);
+  if (!show.hidden && !branch.homes.has(target.id)) toggle("hidden");
   current = target.id;
   sidebar.show(leaf.id, current);
   for (const element of document.querySelectorAll("article.current")) element.classList.remove("current");
@@ -129,11 +134,14 @@ function nearestHome(node) {
   return null;
 }
 
+/** Go to an entry of the branch that is shown. */
+const goOn = (node) => go(byId.get(branch.leaf), node);
+
 function step(count) {
   const ids = [...branch.articles.keys()];
   const at = ids.indexOf(nearestHome(byId.get(current)) ?? "");
   const id = ids[Math.max(0, Math.min(ids.length - 1, at + count))];
-  if (id) go(byId.get(id));
+  if (id) goOn(byId.get(id));
 }
 
 /* ----------------------------------------------------------------------------------------------------------- header */
@@ -144,12 +152,20 @@ function header() {
   const rows = [
     ["Session", session.id], ["Begun", Number.isNaN(begun.getTime()) ? "" : begun.toLocaleString()],
     ["Folder", session.cwd], ["Models", models.join(", ")],
-    ["Messages", `${totals.user} of the user, ${totals.assistant} of the model`], ["Tool calls", String(totals.toolCalls)],
-    ["Tokens", `${count(totals.read)} in, ${count(totals.output)} out`], ["Cost", totals.cost ? money(totals.cost) : ""],
+    ["Messages", counts()], ["Tool calls", String(totals.toolCalls)], ["Tokens", `${count(totals.read)} in, ${count(totals.output)} out`], ["Cost", totals.cost ? money(totals.cost) : ""],
   ];
   return el("header", {}, el("h1", {}, clean(facts.title)),
     el("dl", {}, rows.filter(([, value]) => value).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, clean(value))])),
     usage, prompt(), tools());
+}
+
+const NAMES = { user: "user", assistant: "assistant", tool: "tool results", bash: "commands", custom_message: "custom",
+  compaction: "compactions", branch_summary: "branch summaries" };
+
+/** Return how many entries of each kind there are. */
+function counts() {
+  const found = nodes.reduce((sums, { kind }) => ({ ...sums, [kind]: (sums[kind] ?? 0) + 1 }), {});
+  return Object.entries(NAMES).filter(([kind]) => found[kind]).map(([kind, name]) => `${found[kind]} ${name}`).join(", ");
 }
 
 function prompt() {
@@ -307,7 +323,7 @@ function open() {
   current = leaf?.id ?? null;
   showBranch(current);
   sidebar.show(current, target?.id ?? current);
-  if (target) go(target);
+  if (target) goOn(target);
 }
 
 open();

@@ -1,6 +1,6 @@
 /* The tree as rows, with the rules and the texts of the terminal's: which entries are seen, where they hang, how deep. */
 
-const FILTERS = { default: "Default", "no-tools": "No tools", "user-only": "User", "labeled-only": "Labeled", all: "All" };
+const FILTERS = { default: "Default", "no-tools": "No-tools", "user-only": "User", "labeled-only": "Labeled", all: "All" };
 
 function passes(node, filter, leaf) {
   if (node.silent && node.id !== leaf) return false;
