@@ -6,7 +6,6 @@ models if pydantic is installed (it is never imported here).
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import types
 import typing
@@ -100,7 +99,7 @@ class SchemaBuilder:
             schema: dict[str, Any] = kind.model_json_schema()
             self._definitions |= schema.pop("$defs", {})
             return schema
-        if not (dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)):
+        if not (_is_dataclass(kind) or typing.is_typeddict(kind)):
             raise UnsupportedType(f"{kind.__name__} cannot be described to a model")
         reference = {"$ref": f"#/$defs/{kind.__name__}"}
         if kind in self._open:
@@ -156,7 +155,7 @@ def _convert_class(kind: type, value: Any) -> Any:
         return kind(value)
     if hasattr(kind, "model_validate"):
         return kind.model_validate(value)
-    if dataclasses.is_dataclass(kind):
+    if _is_dataclass(kind):
         return kind(
             **{field.name: convert(field.type, value[field.name]) for field in _fields(kind) if field.name in value}
         )
@@ -170,8 +169,10 @@ def _convert_class(kind: type, value: Any) -> Any:
 def _fields(kind: type) -> list[Parameter]:
     """Return the fields of a dataclass or TypedDict."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    if not dataclasses.is_dataclass(kind):
+    if not _is_dataclass(kind):
         return [_typed_dict_field(kind, name, hint) for name, hint in hints.items()]
+    import dataclasses
+
     fields = []
     for field in dataclasses.fields(kind):
         if not field.init:
@@ -180,6 +181,10 @@ def _fields(kind: type) -> list[Parameter]:
         default = field.default if field.default is not dataclasses.MISSING else _NO_DEFAULT
         fields.append(Parameter(field.name, hints[field.name], is_required=not has_default, default=default))
     return fields
+
+
+def _is_dataclass(kind: type) -> bool:
+    return hasattr(kind, "__dataclass_fields__")
 
 
 def _typed_dict_field(kind: Any, name: str, hint: Any) -> Parameter:

@@ -7,7 +7,9 @@ Source: the extensions specification, section 4, "From a typed function". Parame
 from __future__ import annotations
 
 import asyncio
+import builtins
 import functools
+import typing
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NewType, TypeAlias
 
@@ -92,7 +94,6 @@ def _result(value: Any) -> ToolResult:
 
 def _signature(function: Callable[..., Any], name: str, inject: Mapping[Any, Provider]) -> _Signature:
     import inspect
-    import typing
 
     providers: list[tuple[Any, Provider]] = [
         *inject.items(),
@@ -102,7 +103,7 @@ def _signature(function: Callable[..., Any], name: str, inject: Mapping[Any, Pro
     ]
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
-        hints = typing.get_type_hints(target, include_extras=True)
+        hints = _hints(target)
     except NameError as error:
         raise TypeError(f"An annotation of the tool {name!r} cannot be resolved: {error}") from error
     result = _Signature([], {}, [], inspect.iscoroutinefunction(target))
@@ -112,12 +113,25 @@ def _signature(function: Callable[..., Any], name: str, inject: Mapping[Any, Pro
         if parameter.kind == parameter.POSITIONAL_ONLY:
             result.positional.append(parameter.name)
         kind = hints.get(parameter.name, Any)
-        provider = next((provide for key, provide in providers if _is_injected(kind, key)), None)
+        provider = _provider(kind, providers)
         if provider is not None:
             result.injected[parameter.name] = provider
         else:
             result.parameters.append(_parameter(parameter, kind))
     return result
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the types of the parameters; those that are all plain names cost no evaluation."""
+    known = getattr(function, "__globals__", {})
+    hints: dict[str, Any] = {}
+    for name, kind in getattr(function, "__annotations__", {}).items():
+        if name == "return":
+            continue
+        hints[name] = known.get(kind, getattr(builtins, kind, kind)) if isinstance(kind, str) else kind
+        if not isinstance(hints[name], type):
+            return typing.get_type_hints(function, include_extras=True)
+    return hints
 
 
 def _parameter(parameter: inspect.Parameter, kind: Any) -> Parameter:
@@ -126,11 +140,11 @@ def _parameter(parameter: inspect.Parameter, kind: Any) -> Parameter:
     return Parameter(parameter.name, kind, is_required=False, default=parameter.default)
 
 
-def _is_injected(kind: Any, key: Any) -> bool:
-    """True for the type itself and for it or None."""
-    import typing
-
-    return bool(kind == key or (key in typing.get_args(kind) and type(None) in typing.get_args(kind)))
+def _provider(kind: Any, providers: list[tuple[Any, Provider]]) -> Provider | None:
+    """Return what gives values of a type, or of that type or None."""
+    parts = typing.get_args(kind)
+    parts = (kind, *parts) if type(None) in parts else (kind,)
+    return next((provide for key, provide in providers if key in parts), None)
 
 
 class _Docstring(Struct, frozen=True):

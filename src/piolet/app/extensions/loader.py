@@ -45,18 +45,17 @@ class Loader:
 
     async def load(self, source: ExtensionSource, api: ExtensionAPI) -> None:
         """Let the extension of `source` register what it has. Raises `LoadFailed`."""
-        scope = asyncio.timeout(self._patience)
+        scope: asyncio.Timeout | None = None
         try:
             with _stdout_to_stderr(), _alarm(self._patience):
-                factory = self._factory(source)
-                async with scope:
-                    result = factory(api)
-                    if inspect.isawaitable(result):
+                result = self._factory(source)(api)
+                if inspect.isawaitable(result):
+                    async with asyncio.timeout(self._patience) as scope:
                         await result
         except LoadFailed:
             raise
         except (Exception, SystemExit, _Hangs) as error:
-            if isinstance(error, _Hangs) or scope.expired():
+            if isinstance(error, _Hangs) or (scope is not None and scope.expired()):
                 raise LoadFailed(f"it did not finish loading within {self._patience:g} s") from None
             raise LoadFailed(_told(error)) from error
 

@@ -91,7 +91,8 @@ def _named(options: RuntimeOptions, named: Resolution, found: Found) -> Iterator
                 found.problems.append((text, "the package has no extension"))
             yield from (_source(one, _temporary(text)) for one in packaged)
         else:
-            yield from (_file(path, _temporary(path)) for path in _files(text, options, found))
+            files = _files(text, options, found)
+            yield from (ExtensionSource(path, os.path.realpath(path), _temporary(path)) for path in files)
 
 
 def _files(text: str, options: RuntimeOptions, found: Found) -> Iterator[str]:
@@ -125,15 +126,11 @@ def _resolved(resolution: Resolution) -> Iterator[ExtensionSource]:
 
 def _source(one: Resource, info: SourceInfo) -> ExtensionSource:
     if not is_entry_point(one.path):
-        return _file(one.path, info)
+        return ExtensionSource(one.path, one.real, info)
     name = os.path.basename(one.path).removeprefix(ENTRY_POINT)
     value = next(point.value for point in entry_points([one.base], EXTENSIONS) if point.name == name)
     path = f"{ENTRY_POINT}{name}"
     return ExtensionSource(path, path, info, entry_point=value)
-
-
-def _file(path: str, info: SourceInfo) -> ExtensionSource:
-    return ExtensionSource(path, os.path.realpath(path), info)
 
 
 def _built_in(name: str) -> ExtensionSource:

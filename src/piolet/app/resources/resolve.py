@@ -44,7 +44,7 @@ ENTRY_POINT: Final = "dist:"
 class Resource(Struct, frozen=True):
     """One file. `source`: "auto" (found in a folder), "local" (named in the settings) or the package's source string.
 
-    `base` is the folder that patterns are relative to.
+    `base` is the folder that patterns are relative to, `real` where `path` leads to.
     """
 
     kind: Kind
@@ -54,6 +54,7 @@ class Resource(Struct, frozen=True):
     origin: Origin
     source: str
     base: str
+    real: str
 
 
 class MissingPackage(Struct, frozen=True):
@@ -315,7 +316,7 @@ class _Finder:
             self._add(kind, path, patterns.allows(path, base), scope, "top-level", "auto", base)
 
     def _add(self, kind: Kind, path: str, enabled: bool, scope: Scope, origin: Origin, source: str, base: str) -> None:
-        key = (kind, os.path.realpath(path))
-        if key not in self._taken:
-            self._taken.add(key)
-            self.found.resources[kind].append(Resource(kind, path, enabled, scope, origin, source, base))
+        real = os.path.realpath(path)
+        if (kind, real) not in self._taken:
+            self._taken.add((kind, real))
+            self.found.resources[kind].append(Resource(kind, path, enabled, scope, origin, source, base, real))
