@@ -139,6 +139,14 @@ def test_a_whole_number_may_be_written_as_a_float(tmp_path: Path) -> None:
     assert (found.context_window, found.max_tokens) == (200_000, 8192)
 
 
+def test_lone_surrogates_do_no_harm(tmp_path: Path) -> None:
+    models = load(
+        tmp_path, {"my": {**CUSTOM, "name": "\ud800", "compat": {"x": "\ud800"}, "models": [{"id": "m\udfff"}]}}
+    )
+    assert models.error is None
+    assert find(models, "my", "m?").compat == {"x": "?"}
+
+
 def test_the_file_is_read_again_when_it_changed(tmp_path: Path) -> None:
     models = load(tmp_path, "{oops")
     assert models.error

@@ -54,7 +54,7 @@ def parse(data: bytes, path: str) -> tuple[dict[str, ProviderConfig], str | None
     configs, errors = {}, []
     for name, entry in raw.items():
         try:
-            config = msgspec.convert(_whole(entry), ProviderConfig)
+            config = msgspec.convert(_plain(entry), ProviderConfig)
             check(name, config)
             configs[name] = config
         except msgspec.ValidationError as error:
@@ -71,14 +71,16 @@ def _providers(value: Any) -> dict[str, Any]:
     return providers
 
 
-def _whole(value: Any) -> Any:
-    """Return a JSON value whose whole numbers are integers however they are written: 1e6 is 1000000."""
+def _plain(value: Any) -> Any:
+    """Return a JSON value as records take it: whole numbers are integers, also 1e6; no string has lone surrogates."""
     match value:
         case float() if value.is_integer():
             return int(value)
+        case str():
+            return value.encode(errors="replace").decode()
         case dict():
-            return {key: _whole(item) for key, item in value.items()}
+            return {_plain(key): _plain(item) for key, item in value.items()}
         case list():
-            return [_whole(item) for item in value]
+            return [_plain(item) for item in value]
         case _:
             return value
