@@ -12,6 +12,7 @@ import pytest
 
 from piolet.base.abort import AbortController
 from piolet.base.ids import now_ms
+from piolet.llm import protocols
 from piolet.llm.catalog import BuiltinCatalog, StaticCatalog
 from piolet.llm.credentials.errors import LoginError
 from piolet.llm.credentials.records import ApiKeyCredential, Credential, OAuthCredential
@@ -71,6 +72,24 @@ def test_only_models_with_credentials_are_available() -> None:
     assert models.has_configured_auth("groq")
     assert not models.has_configured_auth("anthropic")
     assert models.auth_status("groq").source == "environment variable GROQ_API_KEY"
+
+
+def test_a_provider_whose_protocol_nobody_here_speaks_is_not_offered_before_an_extension_does() -> None:
+    login = OAuthCredential("a", "r", now_ms() + 3_600_000)
+    models = Models(credentials=MemoryCredentials({"openai-codex": login}), environ={"GROQ_API_KEY": "k"})
+    default = models.start_default()
+    assert default is not None
+    assert default.provider == "groq"
+    assert {found.provider for found in models.get_available()} == {"groq"}
+    models.register_provider("openai-codex", stream=answering([]))
+    default = models.start_default()
+    assert default is not None
+    assert default.provider == "openai-codex"
+
+
+def test_every_built_in_protocol_is_ours_or_foreign() -> None:
+    for builtin in BUILTIN_PROVIDERS.values():
+        assert [api for api in builtin.apis if api not in protocols._MODULES] == [*builtin.apis] * builtin.foreign
 
 
 def test_two_instances_in_one_process_share_nothing() -> None:

@@ -99,7 +99,8 @@ def _default_in(scope: Sequence[ScopedModel], settings: Settings) -> ScopedModel
 def _usable(models: Models, provider: str | None, model_id: str | None) -> Model | None:
     if not provider or not model_id or not models.has_configured_auth(provider):
         return None
-    return models.find(provider, model_id)
+    found = models.find(provider, model_id)
+    return found if found is not None and models.can_be_asked(found) else None
 
 
 def _level(value: str | None) -> ThinkingLevel | None:

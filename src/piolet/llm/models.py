@@ -136,15 +136,23 @@ class Models:
         return [model for provider in self.providers() for model in self.provider_models(provider)]
 
     def get_available(self) -> list[Model]:
-        """The models of the providers that have credentials."""
+        """The models of the providers that have credentials and can be asked."""
         usable = (provider for provider in self.providers() if self.has_configured_auth(provider))
-        return [model for provider in usable for model in self.provider_models(provider)]
+        return [model for provider in usable for model in self.provider_models(provider) if self.can_be_asked(model)]
+
+    def can_be_asked(self, model: Model) -> bool:
+        """Whether somebody here speaks the protocol of `model`; a few built-in providers have one for extensions."""
+        builtin, registered = BUILTIN_PROVIDERS.get(model.provider), self._registered.get(model.provider)
+        foreign = builtin is not None and builtin.foreign and model.api in builtin.apis
+        return not foreign or (registered is not None and registered.stream is not None)
 
     def start_default(self) -> Model | None:
         """The model to start with when nobody named one: the default of the first provider with credentials."""
         for builtin in BUILTIN_PROVIDERS.values():
-            if self.has_configured_auth(builtin.id) and (model := self.find(builtin.id, builtin.default_model)):
-                return model
+            if self.has_configured_auth(builtin.id):
+                model = self.find(builtin.id, builtin.default_model)
+                if model is not None and self.can_be_asked(model):
+                    return model
         return next(iter(self.get_available()), None)
 
     def configurations(self, provider: str) -> list[ProviderConfig]:

@@ -25,7 +25,8 @@ class BuiltinProvider(Struct, frozen=True):
     `apis`: base URL by wire protocol, the main one first; ``{NAME}`` in a URL stands for a variable. `key_env`: the
     variables that may hold the key, first set wins; those in `bearer_env` hold tokens for ``Authorization: Bearer``.
     `ambient`: each a set of variables that together let the protocol sign requests itself. `needs`: other variables
-    without which no address can be made. `key_header`: where the key goes instead, as a bearer token.
+    without which no address can be made. `key_header`: where the key goes instead, as a bearer token. `foreign`: its
+    protocol is not one of ours; an extension may speak it.
     """
 
     id: str
@@ -38,6 +39,7 @@ class BuiltinProvider(Struct, frozen=True):
     needs: tuple[str, ...] = ()
     key_header: str | None = None
     session_header: str | None = None
+    foreign: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -81,8 +83,16 @@ _TABLE = (
         {"openai-codex-responses": "https://chatgpt.com/backend-api"},
         (),
         "gpt-6.2-sol",
+        foreign=True,
     ),
-    BuiltinProvider("radius", "Radius", {"pi-messages": "https://radius.pi.dev/v1"}, ("RADIUS_API_KEY",), "balanced"),
+    BuiltinProvider(
+        "radius",
+        "Radius",
+        {"pi-messages": "https://radius.pi.dev/v1"},
+        ("RADIUS_API_KEY",),
+        "balanced",
+        foreign=True,
+    ),
     BuiltinProvider(
         "nvidia",
         "NVIDIA",

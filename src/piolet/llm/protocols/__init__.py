@@ -85,7 +85,8 @@ _MODULES = {
 def protocol_for(api: str) -> WireProtocol:
     """Return the protocol of `api`; its module has it as ``PROTOCOL``."""
     if api not in _MODULES:
-        raise RequestError(f"No wire protocol is called '{api}'. Known: {', '.join(sorted(_MODULES))}")
+        known = ", ".join(sorted(_MODULES))
+        raise RequestError(f"No wire protocol is called '{api}'. Known: {known}; others need an extension")
     protocol = import_module(f"{__name__}.{_MODULES[api]}").PROTOCOL
     assert isinstance(protocol, WireProtocol)
     return protocol
