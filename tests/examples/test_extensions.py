@@ -585,6 +585,20 @@ def test_session_name(mode: str, place: Place) -> None:
     assert names == ["Please find out why the tests of the parser are…", "Slow parser"]
 
 
+@every_mode
+def test_what_draws_on_a_screen_gets_on_without_one(mode: str, place: Place) -> None:
+    names = sorted(path.name for path in EXAMPLES.glob("ui_*.py"))
+    commands = ["/remind be brief", "/plan read, write", "/done", "/footer", "/questionnaire", "/snake"]
+    words = [word for name in names[1:] for word in ("-e", str(EXAMPLES / name))]
+    scenario = Scenario([openai("One."), openai("Two.")], prompts=["go", *commands, "again"], words=words)
+    played = play(mode, names[0], place, scenario)
+    assert len(played.requests) == 2
+    assert "be brief" in played.texts(1)
+    if mode == "rpc":
+        widgets = [record["widgetLines"] for record in played.shown if record["method"] == "setWidget"]
+        assert any("read" in "".join(lines or ()) for lines in widgets)
+
+
 def test_every_example_is_tested_and_listed() -> None:
     names = {path.stem for path in EXAMPLES.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     tests = Path(__file__).parent.glob("test_*.py")
