@@ -442,7 +442,7 @@ def test_own_provider(mode: str, place: Place) -> None:
 
 
 MCP_SERVER = """
-import sys
+import os, sys
 from mcp.server.mcpserver import MCPServer
 
 with open("started", "a") as file:
@@ -458,6 +458,11 @@ def add(a: int, b: int) -> int:
 def fail() -> str:
     "Fails."
     raise ValueError("cannot")
+
+@server.tool()
+def die() -> str:
+    "Dies."
+    os._exit(3)
 
 if sys.argv[1:] == ["http"]:
     import uvicorn, socket
@@ -516,6 +521,17 @@ def test_mcp_client_over_standard_streams(mode: str, place: Place) -> None:
     assert nowhere == "There is no server nowhere; there are: calc, broken"
     assert broken.startswith("The MCP server broken cannot be used")
     assert (place.cwd / "started").read_text() == "x"
+
+
+def test_mcp_client_starts_a_server_that_died_again(place: Place) -> None:
+    pytest.importorskip("mcp")
+    (place.cwd / "calc.py").write_text(MCP_SERVER)
+    mcp_config(place, {"calc": {"command": sys.executable, "args": ["calc.py"]}})
+    calls = [{"tool": "die"}, {"tool": "add", "arguments": {"a": 2, "b": 3}}]
+    replies = [openai(Call("mcp", {"action": "call", "server_name": "calc", **call}, call["tool"])) for call in calls]
+    played = play("print", "mcp_client", place, Scenario([*replies, openai("Done.")]))
+    assert played.results() == ["Connection closed", "5"]
+    assert (place.cwd / "started").read_text() == "xx"
 
 
 @every_mode

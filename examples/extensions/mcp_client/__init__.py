@@ -82,5 +82,8 @@ def read_servers(file: Path) -> dict[str, dict[str, Any]]:
     """Return the servers that a file configures, by name."""
     if not file.exists():
         return {}
-    configured: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")).get("mcpServers", {})
+    try:
+        configured: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")).get("mcpServers", {})
+    except ValueError as error:
+        raise ValueError(f"{file} cannot be read: {error}") from None
     return {name: config for name, config in configured.items() if not config.get("disabled")}

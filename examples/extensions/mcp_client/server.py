@@ -37,29 +37,31 @@ class Server:
         self._cwd = cwd
         self._pi = pi
         self._connected: asyncio.Future[Client] | None = None
+        self._serving: asyncio.Task[None] | None = None
 
     async def tools(self, signal: AbortSignal) -> Sequence[Tool]:
         """Return the tools of the server."""
-        client, found, cursor = await self._client(), list[Any](), None
-        while True:
-            page = await client.list_tools(cursor=cursor)
-            found += page.tools
-            if not (cursor := page.next_cursor):
-                return found
+        found, cursor = list[Any](), None
+        async with self._client() as client:
+            while True:
+                page = await client.list_tools(cursor=cursor)
+                found += page.tools
+                if not (cursor := page.next_cursor):
+                    return found
 
     async def call(self, tool: str, arguments: Mapping[str, Any], signal: AbortSignal) -> ToolResult:
         """Call a tool of the server; an abort gives the call up."""
-        client = await self._client()
-        calling = asyncio.ensure_future(client.call_tool(tool, dict(arguments)))
+        async with self._client() as client:
+            calling = asyncio.ensure_future(client.call_tool(tool, dict(arguments)))
 
-        def give_up() -> None:
-            calling.cancel()
+            def give_up() -> None:
+                calling.cancel()
 
-        withdraw = signal.on_abort(give_up)
-        try:
-            done = await calling
-        finally:
-            withdraw()
+            withdraw = signal.on_abort(give_up)
+            try:
+                done = await calling
+            finally:
+                withdraw()
         blocks = [
             image(block.data, block.mime_type) if block.type == "image" else text(getattr(block, "text", str(block)))
             for block in done.content
@@ -68,12 +70,26 @@ class Server:
         result.structured_content = done.structured_content
         return result
 
-    async def _client(self) -> Client:
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[Client]:
+        """Connect if need be. A connection that turns out to be closed is given up: the next call makes another."""
         if self._connected is None or (self._connected.done() and self._connected.exception()):
             self._connected = asyncio.get_running_loop().create_future()
-            self._pi.spawn(self._serve(self._connected), name=f"mcp-{self.name}")
+            self._serving = self._pi.spawn(self._serve(self._connected), name=f"mcp-{self.name}")
+        connected, serving = self._connected, self._serving
         async with asyncio.timeout(PATIENCE):
-            return await asyncio.shield(self._connected)
+            client = await asyncio.shield(connected)
+        from mcp import MCPError
+        from mcp.types import CONNECTION_CLOSED
+
+        try:
+            yield client
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED and self._connected is connected:
+                self._connected = None
+                if serving is not None:
+                    serving.cancel()
+            raise
 
     async def _serve(self, connected: asyncio.Future[Client]) -> None:
         """Hold the connection; it has to be closed by the task that opened it."""
