@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +112,48 @@ def test_rename_and_delete(place: Place, here: Path) -> None:
     assert run(place, "list").stdout == "No sessions here\n"
 
 
+def test_a_blank_name_clears(place: Place, here: Path) -> None:
+    assert run(place, "rename", "0190aaaa", "  ").stdout == "It has no name now\n"
+    assert as_json(place, "rename", "0190aaaa", "")["name"] is None
+    assert "name" not in as_json(place, "list")[0]
+
+
+def test_an_id_that_could_mean_several_sessions_is_refused(place: Place, here: Path) -> None:
+    other = write(here.with_name("two.jsonl"), said("u", None), header=HEADER | {"id": "0190aabb"})
+    copy = shutil.copyfile(here, here.with_name("copy.jsonl"))
+    for command in ("show", "tree", "export", "verify", "delete"):
+        done = run(place, command, "0190aa", code=1)
+        assert done.stderr.startswith("Error: '0190aa' means 3 sessions; name one by more of its id or its file: ")
+    assert run(place, "show", "0190aaaa").stdout  # copies of one session: any will do to look at
+    for argv in (["delete", "0190aaaa"], ["rename", "0190aaaa", "x"]):
+        assert run(place, *argv, code=1).stderr.startswith("Error: '0190aaaa' means 2 sessions; ")
+    assert run(place, "show", "0190aab").stdout
+    assert other.exists()
+    assert here.read_bytes() == copy.read_bytes()
+
+
+def test_only_sessions_are_deleted(place: Place, here: Path) -> None:
+    notes = place.cwd / "notes.txt"
+    notes.write_text("not a session\n")
+    for path in (notes, place.cwd, place.home, here.parent):
+        done = run(place, "delete", f"{path}/" if path.is_dir() else str(path), code=1)
+        assert done.stderr == f"Error: {path} is not a session file; it was left as it is\n"
+        assert path.exists()
+    assert run(place, "delete", "/no/such.jsonl", code=1).stderr == "Error: There is no session file /no/such.jsonl\n"
+
+
+def test_what_is_no_session_hides_none(place: Place, here: Path) -> None:
+    for name in ("loop.jsonl", "gone.jsonl"):
+        here.with_name(name).symlink_to(name if name == "loop.jsonl" else "/no/such/file")
+    here.parent.with_name("--loop--").symlink_to("--loop--")
+    here.with_name("folder.jsonl").mkdir()
+    here.with_name("empty.jsonl").touch()
+    os.mkfifo(here.with_name("pipe.jsonl"))
+    for argv in (["list"], ["list", "--all"], ["search", "answer"]):
+        assert [info["id"] for info in as_json(place, *argv)] == ["0190aaaa"]
+    assert as_json(place, "show", "0190aaaa")["path"] == str(here)
+
+
 def test_verify_and_repair(place: Place, here: Path) -> None:
     [sound] = as_json(place, "verify")
     assert (sound["entries"], sound["problems"]) == (5, [])
@@ -133,8 +177,8 @@ def test_verify_and_repair(place: Place, here: Path) -> None:
         (["verify", "/no/such/file.jsonl"], 1),
         (["import", "/no/such/file.jsonl"], 1),
         (["rename", "zzz", "name"], 1),
-        ([], 2),
-        (["unknown"], 2),
+        ([], 1),
+        (["unknown"], 1),
     ],
 )
 def test_mistakes_are_told_in_a_line(place: Place, argv: list[str], code: int) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from piolet.harness.session.listing import SessionInfo
 
 _CONTROLS = re.compile("[\x7f-\x9f]")
+_MOST_NAMED = 3
 _SHORT_ID = 13  # characters of a UUID version 7 that tell its millisecond
 
 
@@ -195,15 +196,15 @@ def _import(arguments: Namespace) -> int:
 def _rename(arguments: Namespace) -> int:
     from piolet.harness.session.upkeep import rename_session
 
-    path, name = _find(arguments), " ".join(arguments.name)
-    rename_session(path, name)
-    return _print_result(arguments, {"path": path, "name": name}, f"Named: {name}")
+    path = _find(arguments, to_change=True)
+    name = rename_session(path, " ".join(arguments.name))
+    return _print_result(arguments, {"path": path, "name": name}, f"Named: {name}" if name else "It has no name now")
 
 
 def _delete(arguments: Namespace) -> int:
     from piolet.harness.session.upkeep import delete_session
 
-    path = _find(arguments)
+    path = _find(arguments, to_change=True)
     how = delete_session(path)
     done = "Moved to the trash" if how == "trash" else "Deleted"
     return _print_result(arguments, {"path": path, "how": how}, f"{done}: {path}")
@@ -238,7 +239,7 @@ def _verify(arguments: Namespace) -> int:
         complain(problem)
     for result in () if arguments.json else results:
         count = len(result["problems"])
-        found = f"{count} problems" if count else "sound"
+        found = f"{count} problem{'s' if count > 1 else ''}" if count else "sound"
         print(one_line(f"{result['path']}: {result['entries']} entries, {found}"))
         for problem in result["problems"]:
             print(one_line(f"  line {problem['line']}: {problem['kind']}: {problem['text']}"))
@@ -265,17 +266,23 @@ def _open(arguments: Namespace) -> Session:
     return Session.open(_find(arguments), read_only=True)
 
 
-def _find(arguments: Namespace) -> str:
-    return _find_in(session_place(arguments.session_dir), arguments.session)
+def _find(arguments: Namespace, *, to_change: bool = False) -> str:
+    return _find_in(session_place(arguments.session_dir), arguments.session, to_change=to_change)
 
 
-def _find_in(place: SessionPlace, reference: str) -> str:
+def _find_in(place: SessionPlace, reference: str, *, to_change: bool = False) -> str:
+    """Return the file that is meant: of copies with one id the newest, but never to change it."""
     if "/" in reference or "\\" in reference or reference.endswith(".jsonl"):
         return os.path.abspath(os.path.expanduser(reference))
-    found = place.find(reference)
-    if found is None:
+    found = place.find_all(reference)
+    if not found:
         raise SessionError(f"No session found matching '{reference}'")
-    return found.path
+    if len({one.id for one in found}) > 1 or (to_change and len(found) > 1):
+        paths = ", ".join(one.path for one in found[:_MOST_NAMED]) + (", …" if len(found) > _MOST_NAMED else "")
+        raise SessionError(
+            f"'{reference}' means {len(found)} sessions; name one by more of its id or its file: {paths}"
+        )
+    return found[0].path
 
 
 def _facts(session: Session) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -63,13 +63,19 @@ class SessionPlace(Struct, frozen=True):
 
     def find(self, reference: str) -> Found | None:
         """Return the session with that id or the newest with that beginning of an id: here first, then anywhere."""
+        return next(iter(self.find_all(reference)), None)
+
+    def find_all(self, reference: str) -> list[Found]:
+        """Return the sessions with that id, else those with that beginning of an id, newest first.
+
+        Those of other working directories only if there is none here.
+        """
         if not reference:
-            return None
-        found = _match(self._here(), reference)
-        if found is None:
-            everywhere = _by_file_time(self.all_files())
-            found = _match([Found(path, header.id, header.cwd or "", False) for path, header in everywhere], reference)
-        return found
+            return []
+        if found := _matching(self._here(), reference):
+            return found
+        everywhere = _by_file_time(self.all_files())
+        return _matching([Found(path, header.id, header.cwd or "", False) for path, header in everywhere], reference)
 
     def find_id(self, id: str) -> str | None:
         """Return the file of the session with exactly that id here."""
@@ -92,7 +98,7 @@ class SessionPlace(Struct, frozen=True):
             yield from _files(self.folder)
             return
         for entry in _scan(self.root):
-            if entry.is_dir():
+            if _holds(entry.is_dir):
                 yield from _files(entry.path)
 
 
@@ -116,10 +122,9 @@ def discover_header(path: str) -> Header | None:
         return None
 
 
-def _match(sessions: list[Found], reference: str) -> Found | None:
-    exact = (found for found in sessions if found.id == reference)
-    prefix = (found for found in sessions if found.id.startswith(reference))
-    return next(exact, None) or next(prefix, None)
+def _matching(sessions: list[Found], reference: str) -> list[Found]:
+    exact = [found for found in sessions if found.id == reference]
+    return exact or [found for found in sessions if found.id.startswith(reference)]
 
 
 def _by_file_time(paths: Iterator[str]) -> Iterator[tuple[str, Header]]:
@@ -137,7 +142,15 @@ def _by_file_time(paths: Iterator[str]) -> Iterator[tuple[str, Header]]:
 
 
 def _files(folder: str) -> Iterator[str]:
-    return (entry.path for entry in _scan(folder) if entry.name.endswith(".jsonl") and entry.is_file())
+    return (entry.path for entry in _scan(folder) if entry.name.endswith(".jsonl") and _holds(entry.is_file))
+
+
+def _holds(question: Callable[[], bool]) -> bool:
+    """Answer what a folder's entry is asked; False if that cannot be seen, as of a link that leads to itself."""
+    try:
+        return question()
+    except OSError:
+        return False
 
 
 def _scan(folder: str) -> list[os.DirEntry[str]]:

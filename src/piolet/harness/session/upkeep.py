@@ -8,7 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from piolet.harness.session.errors import SessionError, WriteFailed
+from piolet.harness.session.errors import NotASession, SessionError, WriteFailed
+from piolet.harness.session.places import discover_header
 from piolet.harness.session.presence import Presence
 from piolet.harness.session.session import Session
 
@@ -31,20 +32,26 @@ def cwd_issue(session: Session, fallback_cwd: str) -> CwdIssue | None:
     return CwdIssue(session.path, cwd, fallback_cwd)
 
 
-def rename_session(path: str, name: str) -> None:
-    """Name the session at `path` by an entry at its end; an empty name clears."""
+def rename_session(path: str, name: str) -> str | None:
+    """Name the session at `path` by an entry at its end; an empty name clears. Return the name that it has then."""
     with Session.open(path) as session:
         session.append_session_info(name)
+        return session.name
 
 
 def delete_session(path: str) -> Literal["trash", "deleted"]:
     """Move a session file to the trash, or delete it where no trash works.
 
-    Raises `SessionError` if a process has it in use, `WriteFailed` if it cannot be deleted.
+    Raises `NotASession` for anything else, `SessionError` if a process has it in use, `WriteFailed` if it cannot be
+    deleted.
     """
     import subprocess
 
     path = os.path.abspath(path)
+    if not os.path.lexists(path):
+        raise SessionError(f"There is no session file {path}")
+    if not os.path.isfile(path) or discover_header(path) is None:
+        raise NotASession(f"{path} is not a session file; it was left as it is")
     presence = Presence(path)
     presence.close()
     if presence.others:
