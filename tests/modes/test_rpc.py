@@ -336,6 +336,23 @@ def test_a_signal_ends_it_within_a_second_whatever_a_tool_does(
         assert all(json.loads(line) for line in path.read_text().splitlines())
 
 
+def test_a_signal_ends_it_though_a_handler_holds_the_event_loop(place: Place) -> None:
+    started = place.cwd / "started"
+    (place.cwd / "freeze.py").write_text(
+        "import pathlib, time\n"
+        "def extension(pi):\n"
+        "    async def freeze(words, ctx):\n"
+        f"        pathlib.Path({str(started)!r}).touch()\n"
+        "        time.sleep(300)\n"
+        "    pi.register_command('freeze', freeze)\n"
+    )
+    with rpc(place, "-e", "freeze.py", "--model", "demo/scripted") as client:
+        client.send("prompt", message="/freeze")
+        wait_until(started.exists)
+        client.process.send_signal(signal.SIGTERM)
+        assert client.wait_for_exit() == 143
+
+
 def test_a_signal_ends_it_within_a_second_when_nobody_reads(place: Place, serve: Callable[..., ScriptedServer]) -> None:
     def attempt() -> float:
         server = serve([openai("x" * 3_000_000)])

@@ -1,8 +1,8 @@
 """What signals do to the modes without a screen.
 
 The first SIGINT asks the run to stop and lets the mode end in order with 130; a second one ends the process at once.
-SIGTERM and SIGHUP dispose of the session and end with 143 and 129. Children that lead process groups of their own are
-killed first, because nobody else would.
+SIGTERM and SIGHUP dispose of the session and end with 143 and 129, in time even if a handler of an extension holds the
+event loop. Children that lead process groups of their own are killed first, because nobody else would.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ GRACE = 3.0
 
 class Signals:
     """Listens while it is entered. `interrupt` runs in the event loop at the first SIGINT, `terminate` at SIGTERM and
-    SIGHUP; by default that cancels the task that entered. `exit_code` is None until a signal came.
+    SIGHUP; by default that cancels the task that entered. `seconds` are left to end in order. `exit_code` is None until
+    a signal came.
     """
 
-    def __init__(self, interrupt: Callable[[], object], terminate: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self, interrupt: Callable[[], object], terminate: Callable[[], object] | None = None, seconds: float = GRACE
+    ) -> None:
         self.exit_code: int | None = None
         self._interrupt = interrupt
         self._terminate = terminate
+        self._seconds = seconds
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Signals:
@@ -57,17 +61,17 @@ class Signals:
             await output.flush()
 
         if self.exit_code is not None:
-            await self.leave(in_order(), GRACE)
+            await self.leave(in_order())
         await in_order()
 
-    async def leave(self, disposal: Awaitable[None], seconds: float) -> NoReturn:
-        """End the process after a signal: in order if `disposal` takes at most `seconds`, else as it is.
+    async def leave(self, disposal: Awaitable[None]) -> NoReturn:
+        """End the process after a signal: in order if there is time for `disposal`, else as it is.
 
         Threads that are stuck do not hold it up.
         """
         assert self.exit_code is not None, "only after a signal"
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._seconds):
                 await disposal
         except Exception as error:
             if not isinstance(error, TimeoutError):
@@ -85,7 +89,13 @@ class Signals:
             self._loop.call_soon_threadsafe(self._interrupt)
         else:
             _kill_children()
+            signal.signal(signal.SIGALRM, self._on_time_up)
+            signal.setitimer(signal.ITIMER_REAL, self._seconds + 0.1)
             self._loop.call_soon_threadsafe(self._terminate or self._interrupt)
+
+    def _on_time_up(self, number: int, frame: FrameType | None) -> None:
+        _kill_children()
+        os._exit(self.exit_code or 0)
 
 
 def _kill_children() -> None:

@@ -37,7 +37,7 @@ async def run_rpc(runtime: Runtime) -> int:
         runtime.interrupt()
         serving.cancel()
 
-    with Signals(interrupt, serving.cancel) as signals:
+    with Signals(interrupt, serving.cancel, LAST_SECONDS) as signals:
         with suppress(asyncio.CancelledError):
             await serving
         server.stop_events()
@@ -47,7 +47,7 @@ async def run_rpc(runtime: Runtime) -> int:
             await output.flush()
         else:
             output.close()
-            await signals.leave(runtime.dispose(), LAST_SECONDS)
+            await signals.leave(runtime.dispose())
     return 0
 
 
