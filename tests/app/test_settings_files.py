@@ -4,6 +4,7 @@ import json
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,27 @@ def test_a_held_lock_is_said_and_nothing_written(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="in use by another process"):
         files.set(Settings.theme, "dark")
     assert not (tmp_path / "agent/settings.json").exists()
+
+
+@pytest.mark.parametrize("half", ["", '{"theme"'])
+def test_a_file_that_another_program_is_writing_in_place_is_read_when_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: str
+) -> None:
+    monkeypatch.setattr("piolet.base.dirlock.READER_PATIENCE", 60)
+    file = put(tmp_path, "agent/settings.json", half)
+    lock = file.with_name("settings.json.lock")
+    lock.mkdir()
+
+    def finish() -> None:
+        file.write_text('{"theme": "mine"}')
+        lock.rmdir()
+
+    writer = threading.Timer(0.05, finish)
+    writer.start()
+    files = open_files(tmp_path)
+    writer.join()
+    assert files.problems == []
+    assert files.settings.theme == "mine"
 
 
 def test_old_keys_are_replaced_by_a_write(tmp_path: Path) -> None:

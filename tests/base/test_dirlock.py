@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from piolet.base.dirlock import DirLock, LockBusy, LockLost, dir_lock
+from piolet.base.dirlock import DirLock, LockBusy, LockLost, dir_lock, wait_for_writer
 from tests.support.timing import quickest
 
 COUNT = """
@@ -85,3 +85,17 @@ def test_processes_that_race_from_a_stale_lock_never_overlap(tmp_path: Path) -> 
     workers = [subprocess.Popen([sys.executable, "-c", COUNT, str(path), "20"]) for _ in range(4)]
     assert [worker.wait(60) for worker in workers] == [0, 0, 0, 0]
     assert path.read_text() == "80"
+
+
+def test_a_reader_waits_for_the_writer_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, ended = tmp_path / "file", threading.Event()
+    (tmp_path / "file.lock").mkdir()
+    monkeypatch.setattr("piolet.base.dirlock.READER_PATIENCE", 0.05)
+    wait_for_writer(path)
+    monkeypatch.setattr("piolet.base.dirlock.READER_PATIENCE", 60)
+    reader = threading.Thread(target=lambda: [wait_for_writer(path), ended.set()])
+    reader.start()
+    assert not ended.is_set()
+    (tmp_path / "file.lock").rmdir()
+    reader.join()
+    assert ended.is_set()

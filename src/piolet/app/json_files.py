@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
+from piolet.base.dirlock import wait_for_writer
 from piolet.base.files import make_private_folder, replace_file, write_private
 
 
@@ -26,6 +27,22 @@ def parse_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("it holds no JSON object")
     return value
+
+
+def read_object(path: Path, *, locked: bool = False) -> dict[str, Any]:
+    """Return the object in a file, an empty one without file or content. OSError, ValueError.
+
+    Unless the file's lock is `locked` by us, other programs may be writing it just now: it is read when they are done.
+    """
+    try:
+        text = read_text(path)
+        if text or text is None or locked:
+            return parse_object(text) if text else {}
+    except ValueError:
+        if locked:
+            raise
+    wait_for_writer(path)
+    return read_object(path, locked=True)
 
 
 def indented(value: Any) -> str:

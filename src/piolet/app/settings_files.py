@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from piolet.app.json_files import indented, make_folder_for, parse_object, read_text, write_text
+from piolet.app.json_files import indented, make_folder_for, parse_object, read_object, read_text, write_text
 from piolet.app.settings import Key, Settings, SettingsError
 from piolet.base.dirlock import LockError, dir_lock
 
@@ -69,8 +69,7 @@ class SettingsFiles:
         try:
             make_folder_for(file, private=private)
             with dir_lock(file) as lock:
-                text = read_text(file)
-                values = parse_object(text) if text else {}
+                values = read_object(file, locked=True)
                 migrate(values)
                 _put(values, path, value)
                 lock.check()
@@ -96,8 +95,7 @@ class SettingsFiles:
     def _read(self, scope: Scope) -> dict[str, Any]:
         file = self.paths[scope]
         try:
-            text = read_text(file)
-            values = parse_object(text) if text else {}
+            values = read_object(file)
         except (OSError, ValueError) as error:
             self.problems.append(SettingsProblem(scope, file, f"{file} cannot be used: {error}"))
             return {}

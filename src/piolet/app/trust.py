@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from piolet.app.json_files import indented, make_folder_for, parse_object, read_text, write_text
+from piolet.app.json_files import indented, make_folder_for, read_object, write_text
 from piolet.app.settings import DefaultProjectTrust
 from piolet.base.dirlock import LockError, dir_lock
 from piolet.harness.hooks import Hook, Hooks
@@ -78,11 +78,10 @@ class TrustStore:
     def __init__(self, agent_dir: Path) -> None:
         self.path = agent_dir / "trust.json"
 
-    def read(self) -> dict[str, bool | None]:
-        """Return all entries. Raises `TrustError`."""
+    def read(self, *, locked: bool = False) -> dict[str, bool | None]:
+        """Return all entries; `locked`: we hold the file's lock. Raises `TrustError`."""
         try:
-            text = read_text(self.path)
-            entries = parse_object(text) if text else {}
+            entries = read_object(self.path, locked=locked)
         except (OSError, ValueError) as error:
             raise TrustError(f"{self.path} cannot be used: {error}") from error
         for path, decision in entries.items():
@@ -102,7 +101,9 @@ class TrustStore:
         try:
             make_folder_for(self.path, private=True)
             with dir_lock(self.path) as lock:
-                entries = self.read() | {os.path.realpath(path): decision for path, decision in changes.items()}
+                entries = self.read(locked=True) | {
+                    os.path.realpath(path): decision for path, decision in changes.items()
+                }
                 removed = {os.path.realpath(path) for path, decision in changes.items() if decision is None}
                 entries = {path: entries[path] for path in sorted(entries.keys() - removed)}
                 lock.check()

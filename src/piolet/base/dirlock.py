@@ -16,6 +16,8 @@ from pathlib import Path
 
 #: Seconds between two touches of a held lock: well below the shortest time after which anybody calls it stale.
 TOUCH_INTERVAL = 3.0
+#: Seconds that a reader waits for whoever is writing.
+READER_PATIENCE = 2.0
 
 
 class LockError(Exception):
@@ -121,6 +123,16 @@ def dir_lock(path: str | os.PathLike[str], *, timeout: float = 0.2, stale: float
         yield lock
     finally:
         lock.release()
+
+
+def wait_for_writer(path: str | os.PathLike[str]) -> None:
+    """Return when nobody holds the lock of `path`, or has for too long.
+
+    The original writes its files in place: who finds one empty or cut off reads it again after this.
+    """
+    folder, deadline = f"{os.fspath(path)}.lock", time.monotonic() + READER_PATIENCE
+    while os.path.isdir(folder) and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def _identity(folder: str) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,6 +100,24 @@ def test_a_file_that_cannot_be_understood_is_named_and_not_overwritten(tmp_path:
     with pytest.raises(AuthFileError):
         store.set("groq", ApiKeyCredential("k"))
     assert path.read_bytes() == text.encode("latin-1")
+
+
+def test_a_file_that_another_program_is_writing_in_place_is_read_when_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("piolet.base.dirlock.READER_PATIENCE", 60)
+    path, lock = tmp_path / "auth.json", tmp_path / "auth.json.lock"
+    path.write_text('{"groq": {"type": "api_key",')
+    lock.mkdir()
+
+    def finish() -> None:
+        path.write_text('{"groq": {"type": "api_key", "key": "k"}}')
+        lock.rmdir()
+
+    writer = threading.Timer(0.05, finish)
+    writer.start()
+    assert AuthFile(path).get("groq") == ApiKeyCredential("k")
+    writer.join()
 
 
 def test_symlinks_to_one_file_share_its_lock(tmp_path: Path) -> None:

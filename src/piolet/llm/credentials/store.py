@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from piolet.base.dirlock import LockError, dir_lock
+from piolet.base.dirlock import LockError, dir_lock, wait_for_writer
 from piolet.base.files import make_private_folder, write_private
 from piolet.llm.credentials.errors import AuthFileError, NotLoggedIn
 from piolet.llm.credentials.records import REFRESH_MARGIN_MS, Credential, OAuthCredential, credential_from_json
@@ -109,7 +109,7 @@ class AuthFile:
                 if current.expires_within(margin_ms) and not just_renewed:
                     current = renew(current)
                     lock.check()
-                    self._write({**self._read(), provider: current.to_json()})
+                    self._write({**self._read(locked=True), provider: current.to_json()})
         except LockError as error:
             raise AuthFileError(str(error)) from None
         except OSError as error:
@@ -122,7 +122,7 @@ class AuthFile:
         try:
             make_private_folder(real.parent)
             with dir_lock(real, timeout=CHANGE_TIMEOUT) as lock:
-                entries = {**self._read(), **changes}
+                entries = {**self._read(locked=True), **changes}
                 lock.check()
                 self._write({name: entry for name, entry in entries.items() if entry is not _GONE})
         except LockError as error:
@@ -133,18 +133,29 @@ class AuthFile:
     def _write(self, entries: Mapping[str, Any]) -> None:
         write_private(self.path, json.dumps(entries, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self, *, locked: bool = False) -> dict[str, Any]:
         try:
             stat = self.path.stat()
             seen = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
             if seen != self._seen:
-                self._entries = self._parse(self.path.read_bytes())
+                self._entries = self._load(locked=locked)
                 self._seen = seen
         except FileNotFoundError:
             self._seen, self._entries = None, {}
         except OSError as error:
             raise AuthFileError(f"{self.path} cannot be read: {error.strerror}") from None
         return self._entries
+
+    def _load(self, *, locked: bool) -> dict[str, Any]:
+        data = self.path.read_bytes()
+        try:
+            if data or locked:
+                return self._parse(data)
+        except AuthFileError:
+            if locked:
+                raise
+        wait_for_writer(os.path.realpath(self.path))
+        return self._load(locked=True)
 
     def _parse(self, data: bytes) -> dict[str, Any]:
         try:
