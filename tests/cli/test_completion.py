@@ -99,6 +99,9 @@ def test_the_words_after_a_command_are_those_that_it_knows(place: Place, command
 
 
 def test_an_unknown_shell_is_an_error(place: Place) -> None:
+    asked = place.run("completion", "--help")
+    assert (asked.exit, asked.stderr) == (0, "")
+    assert asked.stdout.startswith("piolet completion takes bash, zsh, fish")
     done = place.run("completion", "tcsh")
     assert done.exit == 1
     assert "bash, zsh, fish" in done.stderr

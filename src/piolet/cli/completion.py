@@ -32,6 +32,12 @@ _FILES = frozenset(
 )
 
 
+_USAGE = (
+    f"piolet completion takes {', '.join(SHELLS)}. For bash: "
+    "piolet completion bash > ~/.local/share/bash-completion/completions/piolet"
+)
+
+
 def main(argv: Sequence[str]) -> int:
     """Print the script; `argv` begins with "completion". Return the exit code."""
     shell = argv[1] if len(argv) == 2 else ""
@@ -42,12 +48,11 @@ def main(argv: Sequence[str]) -> int:
             print(_zsh())
         case "fish":
             print(_fish())
+        case "-h" | "--help":
+            print(_USAGE)
         case _:
-            complain(
-                f"piolet completion takes {', '.join(SHELLS)}. For bash: "
-                "piolet completion bash > ~/.local/share/bash-completion/completions/piolet"
-            )
-            return 0 if shell in ("-h", "--help") else 1
+            complain(_USAGE)
+            return 1
     return 0
 
 

@@ -66,7 +66,11 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--since", metavar="YYYY-MM-DD", help="leave out earlier days (UTC)")
     parser.add_argument("--json", action="store_true", help="write JSON: one record a day, project and model")
     parser.add_argument(
-        "--html", metavar="FILE", nargs="?", const="piolet-usage.html", help="write a page with charts to FILE"
+        "--html",
+        metavar="FILE",
+        nargs="?",
+        const="piolet-usage.html",
+        help="write a page with charts (piolet-usage.html)",
     )
     parser.add_argument("--session-dir", metavar="DIR", help="the folder of the sessions")
     return parser
