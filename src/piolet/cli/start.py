@@ -168,6 +168,7 @@ async def _run(mode: Screenless, options: RuntimeOptions, files: Sequence[InputF
     from piolet.app.runtime import Runtime
     from piolet.cli.crash import watch
 
+    gc.freeze()  # what was imported stays: no collection need look at it
     watch(asyncio.get_running_loop(), verbose=options.verbose)
     runtime = await Runtime.create(options)
     _tell(runtime)
@@ -209,6 +210,7 @@ async def _run_on_screen(
     from piolet.modes.interactive.mode import run_interactive
     from piolet.modes.interactive.opening import Opening
 
+    gc.freeze()  # what was imported stays: no collection need look at it
     watch(asyncio.get_running_loop(), verbose=options.verbose)
 
     def open_runtime(ask: Ask, chosen: Path | None) -> Awaitable[Runtime]:
