@@ -162,6 +162,17 @@ def test_a_chain_of_thousands_and_thousands_of_branches_are_no_matter(tmp_path: 
     assert len(page(session, tmp_path).facts["nodes"]) == 4000
 
 
+def test_a_page_is_named_after_its_session_or_the_first_question(tmp_path: Path) -> None:
+    session = SessionWriter()
+    assert page(session, tmp_path).facts["title"] == "Session 0195-tram"
+    session.user([{"type": "image", "data": "", "mimeType": "image/png"}])
+    session.user("Why does\nthe board " + "skip " * 20)
+    title = page(session, tmp_path).facts["title"]
+    assert title == ("Why does the board " + "skip " * 20)[:80].rstrip() + "…"
+    session.add("session_info", name="The board")
+    assert page(session, tmp_path).facts["title"] == "The board"
+
+
 def test_prompt_and_tools_of_the_running_session_are_in_its_page(tmp_path: Path) -> None:
     tool = ToolSpec("look", "Looks.", {"type": "object", "properties": {}})
     facts = page(showcase(), tmp_path, around=Surroundings(prompt="Be brief.", tools=[tool])).facts

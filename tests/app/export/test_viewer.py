@@ -187,7 +187,7 @@ def test_header_tells_sums_prompt_and_tools(open_page: Opener) -> None:
         "anthropic/claude-sonnet-5",
         "Tool calls\n5",
         "$0.0455",
-        "5 tool results",
+        "tool results 5",
         "Rule 10.",
     ):
         assert words in header

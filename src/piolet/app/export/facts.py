@@ -13,8 +13,11 @@ from piolet.base.json import dumps, loads
 from piolet.harness.messages import CustomMessage
 from piolet.harness.session.entries import CustomMessageEntry, Entry, MessageEntry
 from piolet.harness.session.session import Session
-from piolet.llm.messages import AssistantMessage, ToolResultMessage, Usage
+from piolet.llm.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage, text_of
 from piolet.tui.tree_layout import TreeNode
+
+
+TITLE_LENGTH = 80  # of a session without a name
 
 
 def session_facts(session: Session, secrets: Secrets, around: Surroundings) -> dict[str, Any]:
@@ -53,7 +56,19 @@ def session_facts(session: Session, secrets: Secrets, around: Surroundings) -> d
 
 
 def title_of(session: Session) -> str:
-    return session.name or f"Session {session.id}"
+    """Return the name of the session, else the beginning of its first question."""
+    if session.name:
+        return session.name
+    first = ""
+    for head in session.heads:
+        entry = session.entry(head) if head.role == "user" else None
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            first = " ".join(text_of(entry.message.content, " ").split())
+        if first:
+            break
+    if not first:
+        return f"Session {session.id}"
+    return first if len(first) <= TITLE_LENGTH else first[:TITLE_LENGTH].rstrip() + "…"
 
 
 def session_lines(session: Session, secrets: Secrets) -> Iterator[str]:

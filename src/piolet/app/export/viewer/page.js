@@ -165,7 +165,7 @@ const NAMES = { user: "user", assistant: "assistant", tool: "tool results", bash
 /** Return how many entries of each kind there are. */
 function counts() {
   const found = nodes.reduce((sums, { kind }) => ({ ...sums, [kind]: (sums[kind] ?? 0) + 1 }), {});
-  return Object.entries(NAMES).filter(([kind]) => found[kind]).map(([kind, name]) => `${found[kind]} ${name}`).join(", ");
+  return Object.entries(NAMES).filter(([kind]) => found[kind]).map(([kind, name]) => `${name} ${found[kind]}`).join(", ");
 }
 
 function prompt() {
