@@ -16,7 +16,6 @@ from piolet.harness.session.session import Session
 from piolet.llm.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage, text_of
 from piolet.tui.tree_layout import TreeNode
 
-
 TITLE_LENGTH = 80  # of a session without a name
 
 
