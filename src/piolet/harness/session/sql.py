@@ -21,7 +21,7 @@ from piolet.harness.session.jsonl import JsonlStorage
 from piolet.harness.session.migration import migrated_text
 from piolet.harness.session.reading import read_header
 from piolet.harness.session.session import Session, draft_text, new_header
-from piolet.harness.session.sql_storage import LINES, SESSIONS, Database, SqlStorage
+from piolet.harness.session.sql_storage import LINES, SESSIONS, Database, SqlSessionStorage
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -51,12 +51,12 @@ class SqlSessions:
     def create(self, cwd: str, id: str | None = None, parent_session: str | None = None) -> Session:
         """Return a new session. It is in the database when the model first answers. Raises `InvalidSessionId`."""
         header = new_header(cwd, id, parent_session)
-        return Session.over(SqlStorage(self._database, header.id, draft_text(header)))
+        return Session.over(SqlSessionStorage(self._database, header.id, draft_text(header)))
 
     def open(self, id: str, cwd_override: str | None = None, *, read_only: bool = False) -> Session:
         """Return the session with this id; it runs in `cwd_override` if that is given. Raises `UnknownSession`."""
         self._require(id)
-        return Session.over(SqlStorage(self._database, id), cwd_override, read_only=read_only)
+        return Session.over(SqlSessionStorage(self._database, id), cwd_override, read_only=read_only)
 
     def list(self) -> list[SqlSession]:
         """Return all sessions, the one that was written to last first."""
@@ -93,12 +93,12 @@ class SqlSessions:
                 file.close()
             is_old = index.header.version < VERSION
             text = migrated_text(path) if is_old else Path(path).read_bytes()
-        storage = SqlStorage(self._database, index.header.id, text)
+        storage = SqlSessionStorage(self._database, index.header.id, text)
         try:
             storage.begin()
         except OSError as error:
             raise WriteFailed(f"{path} cannot be copied to {storage.name}: {error.strerror}") from error
-        return Session.over(SqlStorage(self._database, index.header.id))
+        return Session.over(SqlSessionStorage(self._database, index.header.id))
 
     def export_jsonl(self, id: str, path: str) -> str:
         """Write all lines of a session to a file, which is replaced; return its absolute path. Raises `UnknownSession`.
@@ -108,7 +108,7 @@ class SqlSessions:
         self._require(id)
         path = os.path.abspath(path)
         with _session_errors(f"{path} cannot be written"):
-            write_private(Path(path), SqlStorage(self._database, id).text())
+            write_private(Path(path), SqlSessionStorage(self._database, id).text())
         return path
 
     def fork_from(self, source: str, target_cwd: str, id: str | None = None) -> Session:
@@ -119,10 +119,10 @@ class SqlSessions:
         self._require(source)
         header = new_header(target_cwd, id, source)
         with _session_errors(f"Session {source} cannot be copied"):
-            _, lines = object_lines(SqlStorage(self._database, source))
-            copy = SqlStorage(self._database, header.id, draft_text(header, lines))
+            _, lines = object_lines(SqlSessionStorage(self._database, source))
+            copy = SqlSessionStorage(self._database, header.id, draft_text(header, lines))
             copy.begin()
-        return Session.over(SqlStorage(self._database, header.id))
+        return Session.over(SqlSessionStorage(self._database, header.id))
 
     def close(self) -> None:
         """Close the connections. Sessions that are open cannot be used any more."""

@@ -86,7 +86,7 @@ class Database:
             self.engine.dispose()
 
 
-class SqlStorage:
+class SqlSessionStorage:
     """The lines of one session. With `draft`, the text of a session that is not in the database; `begin` stores it."""
 
     path = None
@@ -149,10 +149,10 @@ class SqlStorage:
                 self._held = None
 
     def again(self) -> Storage:
-        return SqlStorage(self._database, self._id)
+        return SqlSessionStorage(self._database, self._id)
 
     def beside(self, id: str, file_name: str, text: bytes) -> Storage:
-        return SqlStorage(self._database, id, text)
+        return SqlSessionStorage(self._database, id, text)
 
     def write(self, data: bytes) -> None:
         """Store a line and commit: the lock is given back."""
