@@ -19,9 +19,9 @@ from piolet.harness import (
     MemoryEnvironment,
     PromptParts,
     Session,
+    ToolCallEvent,
     ToolCallResult,
 )
-from piolet.harness.hook_points import ToolCallEvent
 from piolet.llm import Models
 
 REFUND_LIMIT = 100

@@ -5,10 +5,10 @@ python resume_and_branch.py PROVIDER/MODEL SESSIONS_FOLDER
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from piolet.harness import AgentHarness, LocalEnvironment, Session
-from piolet.harness.session.entries import MessageEntry
+from piolet.harness import AgentHarness, LocalEnvironment, MessageEntry, Session, TreeNode
 from piolet.llm import Models, UserMessage
 
 
@@ -43,7 +43,7 @@ async def main(model_name: str, folder: str) -> None:
     await models.aclose()
 
 
-def _all(node):  # type: ignore[no-untyped-def]
+def _all(node: TreeNode) -> Iterator[TreeNode]:
     yield node
     for child in node.children:
         yield from _all(child)

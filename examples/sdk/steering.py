@@ -7,8 +7,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from piolet.harness import AgentHarness, LocalEnvironment, Session, built_in_tools
-from piolet.harness.events import HarnessEvent
+from piolet.harness import AgentHarness, HarnessEvent, LocalEnvironment, Session, built_in_tools
 from piolet.llm import Models
 
 

@@ -26,7 +26,7 @@ from tests.support.run import PIOLET, ROOT, Place
 from tests.support.server import ScriptedServer
 
 DOCS = ROOT / "docs"
-PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -124,14 +124,14 @@ def test_links_lead_somewhere(page: str) -> None:
         name, _, anchor = target.partition("#")
         if target.startswith("http"):
             continue
-        assert not name or (DOCS / name).is_file(), target
+        assert not name or (DOCS / page).parent.joinpath(name).is_file(), target
         if anchor and not name:
             assert anchor in anchors, target
 
 
 def test_the_index_names_every_page() -> None:
     index = (DOCS / "index.md").read_text()
-    assert sorted({*re.findall(r"\(([\w-]+\.md)\)", index), "index.md"}) == PAGES
+    assert sorted({*re.findall(r"\(([\w/-]+\.md)\)", index), "index.md"}) == PAGES
 
 
 def test_every_command_of_rpc_mode_is_described() -> None:

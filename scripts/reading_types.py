@@ -1,0 +1,100 @@
+"""What pages made from the types need: signatures and docstrings as Markdown."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+
+def tree_of(thing: Any) -> Any:
+    """Return the definition of a class or function."""
+    return ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
+
+
+def members(kind: Any) -> Iterator[tuple[str, str]]:
+    """The fields of a record with their types, and what it computes."""
+    for node in tree_of(kind).body:
+        if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
+            yield ast.unparse(node.target), f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}"
+        elif isinstance(node, ast.FunctionDef) and node.returns and "property" in map(ast.unparse, node.decorator_list):
+            yield node.name, f"{node.name}: {ast.unparse(node.returns)}"
+
+
+def fields(kind: Any) -> str:
+    """The fields of a record, as its constructor takes them."""
+    parts = []
+    for node in tree_of(kind).body:
+        if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
+            default = (
+                ""
+                if node.value is None
+                else " = …"
+                if "field(" in ast.unparse(node.value)
+                else f" = {ast.unparse(node.value)}"
+            )
+            parts.append(f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}{default}")
+    return ", ".join(parts)
+
+
+def public_methods(tree: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The methods and properties of a class that are not its own business, each once."""
+    for node in tree.body:
+        if isinstance(node, ast.If):  # typed one way, written another
+            yield from (each for each in node.orelse if isinstance(each, ast.FunctionDef))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+            yield node
+
+
+def entry(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """A method or property: its signature, and its docstring."""
+    decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
+    if "overload" in decorators or any(decorator.endswith(".setter") for decorator in decorators):
+        return
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    if "property" in decorators:
+        signature = f"{node.name}: {ast.unparse(node.returns)}" if node.returns else node.name
+    else:
+        arguments = re.sub(r"^(self|cls)(, )?", "", ast.unparse(node.args))
+        prefix = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+        prefix = "classmethod " if "classmethod" in decorators else prefix
+        signature = f"{prefix}{node.name}({arguments}){returns}"
+    yield f"**`{signature}`**\n"
+    if text := ast.get_docstring(node):
+        yield wrapped(flowing(text))
+
+
+def function_entry(name: str, function: Any) -> str:
+    """A function: its signature and docstring in a paragraph."""
+    tree = tree_of(function)
+    prefix = "async " if isinstance(tree, ast.AsyncFunctionDef) else ""
+    returns = f" -> {ast.unparse(tree.returns)}" if tree.returns else ""
+    text = flowing(ast.get_docstring(tree) or "")
+    return wrapped(f"**`{prefix}{name}({ast.unparse(tree.args)}){returns}`** {text}")
+
+
+def description(kind: Any) -> str:
+    return flowing(ast.get_docstring(tree_of(kind)) or "")
+
+
+def wrapped(text: str) -> str:
+    """Return paragraphs in lines as wide as those of the other pages; nothing inside of backquotes is broken apart."""
+    parts = []
+    for part in text.split("\n\n"):
+        words = re.findall(r"(?:`[^`]*`|\S)+", part)
+        lines = [""]
+        for word in words:
+            if lines[-1] and len(lines[-1]) + len(word) >= 120:
+                lines.append("")
+            lines[-1] += f" {word}" if lines[-1] else word
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def flowing(text: str) -> str:
+    """Return a docstring with each paragraph on one line, its marks as those of Markdown."""
+    text = re.sub(r"``([^`]+)``", r"`\1`", text)
+    return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
