@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
+import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.support.browser import CHROMIUM, Browser
 from tests.support.replies import Call, openai
 from tests.support.run import ROOT, Finished, Place
 from tests.support.server import Request, ScriptedServer
+from tests.support.servers import free_port
 
 SDK = ROOT / "examples" / "sdk"
 Reply = dict[str, Any]
@@ -129,6 +135,43 @@ def served(place: Place, monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedS
         return runpy.run_path(str(SDK / "web_stream.py"))["application"]("stub/m1")
 
     return make
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: apt install chromium)")
+def test_web_stream_in_a_browser(place: Place) -> None:
+    pytest.importorskip("uvicorn")
+    answer = dict(openai("Hello from the web"))
+    slow = {"stream": [*openai("Once upon a time")["stream"][:-3], {"sleep_ms": 600_000}]}
+    port = free_port()
+    with ScriptedServer([answer, slow]) as server, closing(Browser()) as browser:
+        place.write_models(server.url)
+        web = place.start("stub/m1", str(port), command=(sys.executable, str(SDK / "web_stream.py")))
+        _wait_for_port(port, web)
+        tab = browser.open(f"http://127.0.0.1:{port}/")
+
+        def ask(question: str, answered: str) -> None:
+            tab.run("document.getElementById('question').select()")
+            tab.write(question)
+            tab.click("button")
+            tab.until(f"document.getElementById('answer').textContent === {json.dumps(answered)}")
+
+        ask("hi & <b>bye</b>?", "Hello from the web")
+        ask("a tale", "Once upon a time")  # shown while the model goes on
+        tab.close()
+        assert server.wait_for_disconnects(timeout=60) == [2]  # the reader is gone, and so is the run
+        assert [_last(request) for request in server.requests] == ["hi & <b>bye</b>?", "a tale"]
+        web.terminate()
+        web.communicate()
+
+
+def _wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError("the server does not answer")
 
 
 async def test_web_stream(served: Callable[[ScriptedServer], Any]) -> None:

@@ -87,12 +87,13 @@ class Browser:
             self.events.append(self._read())
 
     def open(self, page: Path | str, query: str = "", *, width: int = 1400, height: int = 900) -> Tab:
-        """Open a file and return when it is loaded."""
+        """Open a file, or an address with ``http:``, and return when it is loaded."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = Tab(self, target, session)
         tab.resize(width, height)
-        tab.go(Path(page).absolute().as_uri() + query)
+        is_address = str(page).startswith("http:")
+        tab.go(f"{page if is_address else Path(page).absolute().as_uri()}{query}")
         return tab
 
     def close(self) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,3 +42,12 @@ class Server:
         assert self._keeper.stdin is not None
         self._keeper.stdin.close()
         self._keeper.wait()
+
+
+def free_port() -> int:
+    """Return a port that no outgoing connection is given by itself, so that it stays free over a restart."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

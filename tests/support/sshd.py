@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import getpass
 import os
-import random
 import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
 
-from tests.support.servers import Server
+from tests.support.servers import Server, free_port
 
 PROGRAMS = ("/usr/sbin/sshd", "ssh", "ssh-keygen")
 
@@ -23,7 +22,7 @@ class SshServer:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._process: Server | None = None
-        self.port = _free_port()
+        self.port = free_port()
         self.config = folder / "client"
         self.ssh = ("ssh", "-F", str(self.config))
         (folder / "home").mkdir()
@@ -112,15 +111,6 @@ def _descendants(pid: int) -> list[int]:
 
 def _listens(pid: int) -> bool:
     return b"[listener]" in Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
-def _free_port() -> int:
-    """Return a port that no outgoing connection is given by itself, so that it stays free over a restart."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 def _write(path: Path, *lines: str) -> None:
