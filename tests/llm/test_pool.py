@@ -110,6 +110,19 @@ class TestSharing:
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
         assert found.stdout.strip() == "set()"
 
+    def test_the_first_requests_may_come_all_at_once(self) -> None:
+        code = (
+            "import threading, sys, piolet.llm.pool as pool; sys.setswitchinterval(1e-5)\n"
+            "barrier = threading.Barrier(40)\n"
+            "def first(): barrier.wait(); pool.context_for('http', None)\n"
+            "threads = [threading.Thread(target=first) for _ in range(40)]\n"
+            "for thread in threads: thread.start()\n"
+            "for thread in threads: thread.join()\n"
+        )
+        env = {**os.environ, "PYTHONPATH": str(Path(piolet.__file__).parents[1])}
+        told = [subprocess.run([sys.executable, "-c", code], capture_output=True, env=env).stderr for _ in range(3)]
+        assert told == [b"", b"", b""]
+
 
 class TestProxies:
     @pytest.mark.parametrize(

@@ -109,15 +109,17 @@ def context_for(scheme: str, proxy: str | None) -> ssl.SSLContext:
 def _import_httpx() -> None:
     """Import httpx without its command line, which it loads where click is installed, and rich and Pygments with it."""
     command_line = "httpx._main"
-    if "httpx" in sys.modules:
-        return
-    sys.modules[command_line] = None  # type: ignore[assignment]  # that is how an import is made to fail
-    try:
-        import httpx  # noqa: F401
-    finally:
-        del sys.modules[command_line]
+    with _import_lock:
+        if "httpx" in sys.modules:
+            return
+        sys.modules[command_line] = None  # type: ignore[assignment]  # that is how an import is made to fail
+        try:
+            import httpx  # noqa: F401
+        finally:
+            del sys.modules[command_line]
 
 
+_import_lock = threading.Lock()
 _tls_lock = threading.Lock()
 
 
