@@ -98,7 +98,7 @@ class Desk:
         await self.until(lambda: text not in self.text, lambda: f"{text!r} is still on the screen:\n{self.text}")
 
     async def until(
-        self, done: Callable[[], bool], why: Callable[[], str] = lambda: "it does not come", seconds: float = 30
+        self, done: Callable[[], bool], why: Callable[[], str] = lambda: "it does not come", seconds: float = 60
     ) -> None:
         try:
             async with asyncio.timeout(seconds):

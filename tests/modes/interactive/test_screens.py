@@ -16,11 +16,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from piolet.harness.messages import CustomMessage
+from piolet.tui.theme_builtin import BUILT_IN_THEMES, built_in_theme
 from tests.modes.interactive.desk import OTHER, Desk, opened
+from tests.modes.interactive.test_commands import FakeLogin
 from tests.support.scripted_model import MODEL, Reply, call, fails, hangs, says, thinking
 
 SCREENS = Path(__file__).parents[2] / "data" / "screens"
 SIZE = (76, 30)
+TALL = (76, 60)
 MARKDOWN = """# Plan
 
 Some **bold**, *italic*, ~~old~~ and `code`, a [link](https://example.com).
@@ -53,6 +57,14 @@ async def conversation(desk: Desk) -> None:
 
 async def tools(desk: Desk) -> None:
     await desk.ask("go", "Done.")
+
+
+async def cards(desk: Desk) -> None:
+    desk.runtime.session.harness.set_active_tools(["write", "grep", "find", "ls", "bash"])
+    docs = Path(desk.runtime.services.cwd, "docs")
+    docs.mkdir()
+    (docs / "guide.md").write_text("")
+    await tools(desk)
 
 
 async def unfolded(desk: Desk) -> None:
@@ -103,7 +115,8 @@ async def tree(desk: Desk) -> None:
 
 
 async def summaries(desk: Desk) -> None:
-    await desk.ask("first " * 500, "One.")
+    await desk.paste("first " * 500)
+    await desk.ask("", "One.")
     await desk.ask("second", "Two.")
     points = desk.runtime.session.fork_points()
     await desk.runtime.session.harness.navigate_tree(points[1][0], summarize=True)
@@ -134,6 +147,54 @@ async def search(desk: Desk) -> None:
     await desk.see("Find: one")
 
 
+async def notices(desk: Desk) -> None:
+    skill = desk.runtime.services.options.agent_dir / "skills" / "wave"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: wave\ndescription: How to wave\n---\nRaise a hand.")
+    await desk.submit("/reload")
+    await desk.see("[Skills]")
+    await desk.ask("/skill:wave at me", "One.")
+    await desk.runtime.session.harness.append(CustomMessage("note", "A *note*", display=True, timestamp=0))
+    await desk.see("[note]")
+    desk.face.presenter.error("An error")
+    desk.face.presenter.warn("A warning")
+    desk.face.presenter.status("A status")
+
+
+async def question(desk: Desk) -> None:
+    await desk.ask("first", "One.")
+    await desk.submit("/tree")
+    await desk.see("Session Tree")
+    desk.key("up")
+    await desk.see("› • user: first")
+    desk.key("enter")
+    await desk.see("Summarize branch?")
+
+
+async def account(desk: Desk) -> None:
+    desk.runtime.services.models.register_provider("fake", models=[MODEL], login=FakeLogin())
+    await desk.submit("/login fake")
+    await desk.see("Which word?")
+    desk.type("ses")
+    await desk.see("> ses")
+
+
+async def key(desk: Desk) -> None:
+    await desk.submit("/login anthropic")
+    await desk.see("API key for anthropic")
+    desk.type("secret")
+    await desk.see("••••••")
+
+
+async def themes(desk: Desk) -> None:
+    await desk.submit("/settings")
+    await desk.see("Auto-compact")
+    desk.type("theme")
+    await desk.see("→ Theme...")
+    desk.key("enter")
+    await desk.see(f"→ {desk.face.looks.theme.name} ✓")
+
+
 async def trust_question(desk: Desk) -> None:
     await desk.see("Trust project folder?")
 
@@ -146,6 +207,20 @@ SCENES: Mapping[str, tuple[Callable[[Desk], Awaitable[None]], tuple[Reply, ...]]
         tools,
         (
             says(call("read", id="1", path="a.py"), call("edit", id="2", **EDIT), call("ls", id="3", path="gone")),
+            says("Done."),
+        ),
+    ),
+    "cards": (
+        cards,
+        (
+            says(
+                call("write", id="1", path="b.py", content='"""A module"""\n' + "x = 1\n" * 12),
+                call("grep", id="2", pattern="x", path="a.py"),
+                call("find", id="3", pattern="*.md"),
+                call("bash", id="4", command="echo out; exit 3"),
+                call("ls", id="5", path="docs"),
+                call("frobnicate", id="6", speed=3, where="here"),
+            ),
             says("Done."),
         ),
     ),
@@ -167,6 +242,11 @@ SCENES: Mapping[str, tuple[Callable[[Desk], Awaitable[None]], tuple[Reply, ...]]
     "hotkeys": (panel("/hotkeys", "Keys"), ONE),
     "login": (panel("/login", "Sign in with an API key"), ONE),
     "trust": (panel("/trust", "Project trust"), ONE),
+    "notices": (notices, ONE),
+    "question": (question, ONE),
+    "account": (account, ()),
+    "key": (key, ()),
+    "themes": (themes, ()),
     "unknown": (panel("/hotkyes", "Did you mean"), ONE),
     "search": (search, ONE),
     "trust-question": (trust_question, ()),
@@ -180,9 +260,8 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("name", SCENES)
-async def test_screen(folder: Path, name: str, theme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_screen(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("PI_TRUE_COLOR", "1")
     monkeypatch.setenv("PI_HYPERLINKS", "0")
@@ -195,11 +274,11 @@ async def test_screen(folder: Path, name: str, theme: str, monkeypatch: pytest.M
         (work / ".pi/skills").mkdir(parents=True)
         trust = None
     scene, replies = SCENES[name]
-    settings = {"theme": theme, "compaction": {"keepRecentTokens": 10}, "retry": {"enabled": False}}
+    settings = {"theme": "dark", "compaction": {"keepRecentTokens": 10}, "retry": {"enabled": False}}
     async with opened(
         folder,
         *replies,
-        size=SIZE,
+        size=TALL if name == "cards" else SIZE,
         settings=settings,
         at_home=True,
         trust=trust,
@@ -207,7 +286,9 @@ async def test_screen(folder: Path, name: str, theme: str, monkeypatch: pytest.M
         model=OTHER if name == "thinking" else MODEL,
     ) as desk:
         await scene(desk)
-        await check(desk, f"{name}-{theme}", folder)
+        for theme in BUILT_IN_THEMES:
+            desk.face.show_theme(built_in_theme(theme))
+            await check(desk, f"{name}-{theme}", folder)
         if trust is None:
             desk.key("escape")
 

@@ -47,3 +47,14 @@ async def test_the_file_of_the_theme_in_force_is_read_again_when_it_is_saved(tmp
         path.write_text(json.dumps(theme))
         os.utime(path, (1, 1))
         await desk.until(lambda: desk.face.looks.theme.colors["accent"] == "#123456")
+
+
+async def test_what_is_asked_before_the_settings_are_read_can_be_read_on_any_background(tmp_path: Path) -> None:
+    (tmp_path / "cwd/.pi/skills").mkdir(parents=True)
+    async with opened(tmp_path, trust=None, ready=False, settings={"theme": "dark"}) as desk:
+        await desk.see("Trust project folder?")
+        assert desk.face.looks.theme.colors["text"] == ""
+        say(desk, "\x1b]10;rgb:0000/0000/0000\x1b\\", "\x1b]11;rgb:ffff/ffff/ffff\x1b\\", "\x1b[?62;4c")
+        await desk.until(lambda: desk.face.looks.theme.colors["text"] == "#000000")
+        desk.key("enter")
+        await desk.until(lambda: desk.face.looks.theme.name == "dark")

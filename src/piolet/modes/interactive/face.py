@@ -241,8 +241,11 @@ class Face:
 
     def on_report(self, sequence: str) -> None:
         """The terminal said something."""
-        if self.looks.hear(sequence) and self.ready:
-            self.use_theme(self.runtime.services.settings.theme)
+        if self.looks.hear(sequence):
+            if self.ready:
+                self.use_theme(self.runtime.services.settings.theme)
+            else:
+                self.show_theme(self.looks.system())
 
     # ---------------------------------------------------------------------------------------------------------- drawing
 

@@ -18,15 +18,15 @@ _MIDDLE = 0.18  # the luminance of a background above which it is light
 
 
 class Looks:
-    """The theme in force. Until the settings are read it is a built-in one."""
+    """The theme in force. Until the settings are read it is the terminal's own."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self._environ = environ
         self.caps: TerminalCaps = detect(environ)
         self.appearance: Appearance = appearance_from_colorfgbg(environ.get("COLORFGBG", "")) or "dark"
-        self.theme: Theme = built_in_theme(self.appearance)
         self._answers: dict[str, str] = {}
         self._answered = False  # everything that was asked at the start
+        self.theme: Theme = self.system()
 
     def apply(self, settings: Settings, themes: Mapping[str, Theme], chosen: str | None = None) -> str | None:
         """Take on the theme that `chosen`, else the settings, name; return what was wrong with it, if anything."""
@@ -40,13 +40,17 @@ class Looks:
         )
         name = choose_theme(chosen or settings.theme, self.appearance) or SYSTEM
         if name == SYSTEM:
-            self.theme = system_theme(self._answers, self.appearance)
+            self.theme = self.system()
             return None
         if name in themes:
             self.theme = themes[name]
             return None
         self.theme = built_in_theme(self.appearance)
         return f"There is no theme {name!r}"
+
+    def system(self) -> Theme:
+        """Return the theme of what the terminal has said of its colours."""
+        return system_theme(self._answers, self.appearance)
 
     def hear(self, report: str) -> bool:
         """Take in a reply of the terminal; return whether the colours are to be chosen anew."""
