@@ -61,6 +61,14 @@ def test_an_error_of_the_model_is_on_standard_error_in_print_and_in_the_events_i
     assert [record["message"]["stopReason"] for record in done.records if record["type"] == "turn_end"] == ["error"]
 
 
+def test_a_wait_that_is_too_long_is_named(place: Place, server: ScriptedServer) -> None:
+    place.write_settings({})
+    server.script = [{"status": 429, "headers": {"retry-after": "7200"}, "json": {"error": "slow down"}}]
+    done = place.run("-p", "--model", "stub/m1", "hi")
+    assert done.stderr == "429: slow down (the server asks for a wait of 7200 s, more than the limit)\n"
+    assert (done.exit, len(server.requests)) == (1, 1)
+
+
 def test_an_answer_that_was_cut_is_printed_with_a_notice(place: Place, server: ScriptedServer) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 8192, "total_tokens": 8202}
     server.script = [openai("Half an ans", finish="length", usage=usage)]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from piolet.agent.events import MessageEnd
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.app.runtime import Runtime
-from piolet.harness.events import HarnessEvent
+from piolet.harness.events import AutoRetryEnd, HarnessEvent
 from piolet.harness.session.errors import SessionError
 from piolet.llm.messages import AssistantMessage, TextContent
 from piolet.modes.output import Output
@@ -34,7 +34,7 @@ async def run_print(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
                 await runtime.wait_idle()
                 if signals.exit_code is not None or runtime.shutdown_requested:
                     break
-            code = await _show(last.message, runtime, output)
+            code = await _show(last, runtime, output)
         except (PromptRejected, SessionError) as error:
             complain(str(error))
             code = 1
@@ -46,22 +46,26 @@ async def run_print(runtime: Runtime, prompts: Sequence[UserPrompt]) -> int:
 
 
 class LastAnswer:
-    """Listens for the last answer, also of runs that extensions started."""
+    """Listens for the last answer, also of runs that extensions started; `why` it failed, when it is given up."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.message: AssistantMessage | None = None
+        self.why: str | None = None
         runtime.subscribe(self._hear)
 
     def _hear(self, event: HarnessEvent) -> None:
         if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
-            self.message = event.message
+            self.message, self.why = event.message, event.message.error_message
+        elif isinstance(event, AutoRetryEnd) and not event.success:
+            self.why = event.final_error
 
 
-async def _show(final: AssistantMessage | None, runtime: Runtime, output: Output) -> int:
+async def _show(last: LastAnswer, runtime: Runtime, output: Output) -> int:
+    final = last.message
     if final is None:
         return 0
     if final.stop_reason in ("error", "aborted"):
-        say(final.error_message or f"Request {final.stop_reason}")
+        say(last.why or f"Request {final.stop_reason}")
         return 1
     if final.stop_reason == "length" and runtime.session.was_dropped(final):
         return 0
