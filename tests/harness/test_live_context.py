@@ -12,9 +12,11 @@ from piolet.harness.compaction.estimate import sum_of_tokens
 from piolet.harness.drafts import ContextEditDraft
 from piolet.harness.messages import SystemMessage
 from piolet.harness.prompt.parts import PromptParts
-from piolet.harness.session.index import Index
+from piolet.harness.session.entries import Entry
+from piolet.harness.session.index import Head, Index
 from piolet.harness.session.log import EntryLog
 from piolet.harness.session.session import Session
+from piolet.harness.session.storage import Text
 from piolet.llm.messages import NO_USAGE, AssistantMessage, TextContent, UserMessage
 from tests.harness.talk import Harness
 from tests.support.scripted_model import call, fails, says
@@ -24,11 +26,11 @@ from tests.support.scripted_model import call, fails, says
 def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     """Count how many entries are decoded, and how many heads a path is made of."""
     counts: Counter[str] = Counter()
-    entries, path = EntryLog.entries, Index.path
+    entry, path = EntryLog._entry, Index.path
 
-    def decode(log: EntryLog, heads: list[object]) -> object:
-        counts["decoded"] += len(heads)
-        return entries(log, heads)  # type: ignore[arg-type]
+    def decode(log: EntryLog, text: Text, head: Head) -> Entry:
+        counts["decoded"] += 1
+        return entry(log, text, head)
 
     def walk(index: Index, leaf: str | None) -> object:
         found = path(index, leaf)
@@ -36,7 +38,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(EntryLog, "entries", decode)
+        patch.setattr(EntryLog, "_entry", decode)
         patch.setattr(Index, "path", walk)
         yield counts
 
