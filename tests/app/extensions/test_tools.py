@@ -109,6 +109,37 @@ async def test_what_a_tool_raises_is_an_error_result_and_bad_arguments_never_rea
         assert made.failures == []
 
 
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (ToolResult(["plain"]), "ToolResult.content[0] is TextContent or ImageContent, not str"),  # type: ignore[list-item]
+        (ToolResult([text(5)]), "ToolResult.content[0].text is str, not int"),  # type: ignore[arg-type]
+        (ToolResult([], details={"at": object()}), "ToolResult.details cannot be stored: object has no JSON"),
+        (ToolResult([], structured_content=object()), "ToolResult.structured_content cannot be stored"),
+        (ToolResult([], usage=5), "ToolResult.usage is Usage, not int"),  # type: ignore[arg-type]
+    ],
+)
+async def test_a_result_that_cannot_be_stored_is_an_error_result(tmp_path: Path, result: ToolResult, told: str) -> None:
+    refused: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.tool
+        async def odd(on_update: OnUpdate) -> ToolResult:
+            """Is odd."""
+            try:
+                on_update(result)
+            except TypeError as error:
+                refused.append(str(error))
+            return result
+
+    async with stage(tmp_path, says(call("odd")), says("Done."), factories=[extension]) as made:
+        await made.prompt("go")
+        assert results(made)[0].startswith(told)
+        assert [text.startswith(told) for text in refused] == [True]
+        assert made.stored()[-1] == "assistant: Done."
+        assert made.failures == []
+
+
 async def test_a_tool_with_the_name_of_a_built_in_one_replaces_it(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         read = create_read_tool(MemoryEnvironment({"/work/a.txt": b"from memory"}))

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from piolet.app.extensions.fitting import check_fit
 from piolet.app.hook_points import Cancel, ForkDecision, InputResult, ResourcePaths, UserBashResult
 from piolet.app.trust import TrustDecision
 from piolet.base.ids import now_ms
@@ -79,11 +80,14 @@ def as_result(event: str, value: object) -> object:
         if not isinstance(value, dict):
             raise TypeError(f"a handler of {event} returns a dict, not {type(value).__name__}")
         return value
-    if isinstance(value, kind):
-        return value
-    if not isinstance(value, Mapping):
+    if isinstance(value, Mapping):
+        result = record(kind, value)
+    elif isinstance(value, kind):
+        result = value
+    else:
         raise TypeError(f"a handler of {event} returns {kind.__name__} or a mapping, not {type(value).__name__}")
-    return record(kind, value)
+    check_fit(result, kind, kind.__name__)
+    return result
 
 
 def record(kind: type[Struct], value: Mapping[str, Any]) -> Struct:
@@ -110,7 +114,9 @@ def as_message_draft(draft: CustomMessageDraft | Mapping[str, Any]) -> CustomMes
     made = record(CustomMessageDraft, draft) if isinstance(draft, Mapping) else draft
     if not isinstance(made, CustomMessageDraft) or not isinstance(made.custom_type, str):
         raise TypeError("a message is a CustomMessageDraft(custom_type, content)")
-    return msgspec.structs.replace(made, content=as_blocks(made.content))
+    made = msgspec.structs.replace(made, content=as_blocks(made.content))
+    check_fit(made, CustomMessageDraft, "message")
+    return made
 
 
 @lru_cache(maxsize=256)

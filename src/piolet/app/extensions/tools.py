@@ -12,6 +12,7 @@ from piolet.agent.tools import AgentTool, OnUpdate, ToolResult
 from piolet.app.extensions.contexts import ToolContext
 from piolet.app.extensions.definitions import ToolDefinition
 from piolet.app.extensions.errors import no_exit
+from piolet.app.extensions.fitting import check_fit
 from piolet.app.options import ToolSelection
 from piolet.base.abort import AbortSignal
 
@@ -45,8 +46,13 @@ def agent_tool(definition: ToolDefinition, context: MakeContext) -> AgentTool:
     """Return what the harness runs for `definition`."""
 
     async def execute(call_id: str, arguments: dict[str, Any], signal: AbortSignal, on_update: OnUpdate) -> ToolResult:
+        def update(partial: ToolResult) -> None:
+            check_fit(partial, ToolResult, "ToolResult")
+            on_update(partial)
+
         with no_exit():
-            result = await definition.execute(call_id, arguments, signal, on_update, context(call_id, signal))
+            result = await definition.execute(call_id, arguments, signal, update, context(call_id, signal))
+        check_fit(result, ToolResult, "ToolResult")
         if definition.output_schema is not None and not result.is_error:
             _check_output(definition, result)
         return result

@@ -36,7 +36,7 @@ async def copy(face: Face, rest: str) -> None:
 async def reload(face: Face, rest: str) -> None:
     """``/reload``"""
     await face.runtime.reload()
-    face.presenter.status("Reloaded settings, keys, skills, prompts, themes and context files")
+    face.presenter.status("Reloaded extensions, settings, keys, skills, prompts, themes and context files")
 
 
 async def show_hotkeys(face: Face, rest: str) -> None:
