@@ -20,6 +20,9 @@ from tests.support.scripted_model import call, says
 
 NOTE = CustomMessageDraft("note", "the note")
 
+#: The smallest picture.
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAQAAAAA3bvkkAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg=="
+
 
 def on_command(name: str, action: Callable[[ExtensionAPI], Any]) -> Callable[[ExtensionAPI], None]:
     """An extension whose command does `action`."""
@@ -164,7 +167,7 @@ async def test_a_user_message_starts_a_run_and_is_seen_by_input_handlers(tmp_pat
     seen: list[InputEvent] = []
 
     def extension(pi: ExtensionAPI) -> None:
-        pi.register_command("ask", lambda args, ctx: pi.send_user_message([text("look"), image("AA==", "image/png")]))
+        pi.register_command("ask", lambda args, ctx: pi.send_user_message([text("look"), image(DOT, "image/png")]))
 
         @pi.on("input")
         def listen(event: InputEvent, ctx: ExtensionContext) -> InputResult:
