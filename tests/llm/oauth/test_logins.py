@@ -25,6 +25,7 @@ from piolet.llm.oauth.configured import ConfiguredLogin
 from piolet.llm.oauth.login import LoginUI
 from piolet.llm.oauth.openrouter import OpenRouterLogin
 from tests.support.oauth_server import OAuthServer
+from tests.support.server import Reply, Request, ScriptedServer
 
 Browser = Callable[[str], object]
 
@@ -215,6 +216,30 @@ async def test_a_spent_refresh_token_asks_to_log_in_again(server: OAuthServer) -
     with pytest.raises(LoginError, match=r"spent.*piolet auth login acme") as caught:
         await login.renew(first)
     assert "refresh-0" not in str(caught.value)
+
+
+async def test_an_error_does_not_repeat_the_secrets_that_the_server_was_sent() -> None:
+    def refusing(request: Request) -> Reply:
+        return {
+            "status": 400,
+            "json": {"error": "invalid_grant", "error_description": f"no: {request.content.decode()}"},
+        }
+
+    with ScriptedServer(refusing) as server:
+        login = ConfiguredLogin("acme", LoginConfig(client_id="mine", token_url=f"{server.url}/token"))
+        with pytest.raises(LoginError, match=r"refused: no: .*refresh_token=\*\*\*") as caught:
+            await login.renew(OAuthCredential("old", "refresh/secret", 1))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("told", ["soon", None, [], 1e300, 0, "3600"])
+async def test_a_new_token_is_kept_whatever_is_said_of_its_life(told: Any) -> None:
+    answer = {"access_token": "new", "refresh_token": "next", "expires_in": told}
+    with ScriptedServer([{"json": answer}]) as server:
+        login = ConfiguredLogin("acme", LoginConfig(client_id="mine", token_url=f"{server.url}/token"))
+        renewed = await login.renew(OAuthCredential("old", "refresh-0", 1))
+    assert (renewed.access, renewed.refresh) == ("new", "next")
+    assert 3_000_000 < renewed.expires - now_ms() < 4e11
 
 
 async def test_a_server_that_is_down_does_not_ask_to_log_in_again(server: OAuthServer) -> None:

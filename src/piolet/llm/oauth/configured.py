@@ -11,11 +11,11 @@ from piolet.llm.credentials.records import OAuthCredential
 from piolet.llm.oauth.code_flow import make_pkce, receive_code, with_query
 from piolet.llm.oauth.config import LoginConfig
 from piolet.llm.oauth.device_flow import device_login
-from piolet.llm.oauth.http import check_endpoint, post
+from piolet.llm.oauth.http import check_endpoint, post, seconds
 from piolet.llm.oauth.login import LoginUI
 
 #: Of a token whose server does not say when it expires.
-NEVER_MS = 10 * 365 * 24 * 3600 * 1000
+NEVER = 10 * 365 * 24 * 3600.0
 
 
 class ConfiguredLogin:
@@ -85,12 +85,10 @@ class ConfiguredLogin:
             said = answer.get("error_description") or answer.get("error") or "no access token came"
             raise LoginError(f"The login server refused: {str(said)[:300]}. {self._again()}")
         refresh = answer.get("refresh_token")
-        seconds = answer.get("expires_in")
-        lifetime = int(float(seconds) * 1000) if isinstance(seconds, int | float | str) and seconds else NEVER_MS
         return OAuthCredential(
             access,
             refresh if isinstance(refresh, str) and refresh else (old.refresh if old else ""),
-            now_ms() + lifetime,
+            now_ms() + int(seconds(answer.get("expires_in"), NEVER) * 1000),
             old.extra if old else {},
         )
 

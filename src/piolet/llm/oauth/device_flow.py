@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from piolet.llm.credentials.errors import LoginError
-from piolet.llm.oauth.http import post
+from piolet.llm.oauth.http import post, seconds
 from piolet.llm.oauth.login import LoginUI
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
@@ -23,10 +23,10 @@ async def device_login(
     try:
         code, user_code = str(asked["device_code"]), str(asked["user_code"])
         page = str(asked.get("verification_uri_complete") or asked["verification_uri"])
-        interval = float(asked.get("interval") or DEFAULT_INTERVAL)
-        deadline = time.monotonic() + float(asked.get("expires_in") or 900)
-    except (KeyError, ValueError):
+    except KeyError:
         raise LoginError(f"The login server gave no device code: {_said(asked)}") from None
+    interval = seconds(asked.get("interval"), DEFAULT_INTERVAL)
+    deadline = time.monotonic() + seconds(asked.get("expires_in"), 900)
     ui.show_code(user_code, page)
     while time.monotonic() + interval < deadline:
         await asyncio.sleep(interval)
@@ -37,7 +37,7 @@ async def device_login(
             case "authorization_pending":
                 pass
             case "slow_down":
-                interval = float(answer.get("interval") or interval + SLOW_DOWN)
+                interval = seconds(answer.get("interval"), interval + SLOW_DOWN)
             case "access_denied":
                 raise LoginError("The login was refused.")
             case "expired_token":

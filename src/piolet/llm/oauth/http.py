@@ -6,11 +6,15 @@ import asyncio
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import quote_plus, urlsplit
 
+from piolet.base.json import loads
 from piolet.llm.credentials.errors import LoginError
+from piolet.llm.errors import hide_secrets
 
 TIMEOUT = 15.0
+PUBLIC = ("grant_type", "client_id", "redirect_uri", "scope", "code_challenge_method")
+LONGEST = 1e10  # seconds; more is a mistake
 
 
 def check_endpoint(url: str) -> None:
@@ -51,11 +55,24 @@ async def post(
     if response.status_code >= 500:
         raise LoginError(f"The login server {host} has a server error ({response.status_code}): try again later")
     try:
-        answer = response.json()
+        answer = loads(response.content)
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
         raise LoginError(f"The login server {host} answered {response.status_code} without a JSON object")
     if response.is_error and "error" not in answer:
         answer["error"] = f"status {response.status_code}"
+    sent = [form for name in fields if name not in PUBLIC for form in (fields[name], quote_plus(fields[name]))]
+    for name in ("error", "error_description"):  # some servers repeat what they were sent
+        if name in answer:
+            answer[name] = hide_secrets(str(answer[name]), sent)
     return answer
+
+
+def seconds(value: Any, default: float) -> float:
+    """Return a time that a server told, `default` if it is none."""
+    try:
+        told = float(value)
+    except (TypeError, ValueError):
+        return default
+    return told if 0 < told < LONGEST else default
