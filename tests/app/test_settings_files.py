@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -81,6 +82,26 @@ def test_what_is_no_json_object_counts_as_empty(tmp_path: Path, text: str) -> No
     files = open_files(tmp_path)
     assert files.settings.merged == {}
     assert len(files.problems) == 1
+
+
+def test_why_a_file_cannot_be_used_is_said_in_plain_words(tmp_path: Path) -> None:
+    file = put(tmp_path, "agent/settings.json", "")
+
+    def problem() -> str:
+        (problem,) = open_files(tmp_path).problems
+        return problem.message.removeprefix(f"{file} cannot be used: ")
+
+    file.write_bytes(b'{"a": "\xff"}')
+    assert problem() == "it is no UTF-8 (byte 8)"
+    file.unlink()
+    file.mkdir()
+    assert problem() == "Is a directory"
+    file.rmdir()
+    file.symlink_to("/dev/zero")
+    assert problem() == "it is no regular file"
+    file.unlink()
+    os.mkfifo(file)
+    assert problem() == "it is no regular file"
 
 
 def test_an_untrusted_project_is_neither_read_nor_written(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,11 +13,16 @@ from piolet.base.files import make_private_folder, replace_file, write_private
 
 
 def read_text(path: Path) -> str | None:
-    """Return the text of a file without a byte order mark, None if it is not there. OSError, UnicodeDecodeError."""
+    """Return the text of a regular file without a byte order mark, None if it is not there. OSError, ValueError."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValueError("it is no regular file")
+            return file.read().decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is no UTF-8 (byte {error.start + 1})") from None
 
 
 def parse_object(text: str) -> dict[str, Any]:
@@ -43,6 +50,11 @@ def read_object(path: Path, *, locked: bool = False) -> dict[str, Any]:
             raise
     wait_for_writer(path)
     return read_object(path, locked=True)
+
+
+def reason(error: Exception) -> str:
+    """Return why a file could not be read or written, without its name."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def indented(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from piolet.app.json_files import parse_object, read_text
+from piolet.app.json_files import parse_object, read_text, reason
 from piolet.app.packages.distributions import PACKAGES, entry_points
 from piolet.app.packages.sources import PackageError, PypiSource
 
@@ -63,7 +63,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
         return tomllib.loads(text)
     except (OSError, ValueError) as error:
-        raise PackageError(f"{path} cannot be used: {error}") from None
+        raise PackageError(f"{path} cannot be used: {reason(error)}") from None
 
 
 def _manifest(value: Mapping[str, Any]) -> Manifest:
