@@ -72,6 +72,11 @@ def texts(server: ScriptedServer, number: int = -1) -> list[str]:
 # ---- embedding
 
 
+async def test_a_folder_that_does_not_exist_is_told_at_once(place: Place) -> None:
+    with pytest.raises(MissingCwd, match="nowhere"):
+        await piolet.create_runtime(cwd=place.cwd / "nowhere", model="demo/scripted")
+
+
 async def test_an_embedder_asks_and_listens(place: Place, server: ScriptedServer) -> None:
     async with opened(place) as runtime:
         seen: list[str] = []

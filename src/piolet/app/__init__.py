@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from piolet.app.hook_points import SESSION_BEFORE_SWITCH as SESSION_BEFORE_SWITCH
     from piolet.app.hook_points import Cancel as Cancel
     from piolet.app.hook_points import InputResult as InputResult
+    from piolet.app.model_choice import NoSuchModel as NoSuchModel
     from piolet.app.options import ContinueSession as ContinueSession
     from piolet.app.options import ExactSession as ExactSession
     from piolet.app.options import ForkSession as ForkSession
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from piolet.app.prompt import PromptRejected as PromptRejected
     from piolet.app.prompt import UserPrompt as UserPrompt
     from piolet.app.runtime import Runtime as Runtime
+    from piolet.app.settings import SettingsError as SettingsError
+    from piolet.app.trust import TrustError as TrustError
     from piolet.app.trust import TrustOption as TrustOption
 
 _MODULES = {
@@ -34,6 +37,7 @@ _MODULES = {
     "commands": ["Command", "ExtensionCommand", "SourceInfo"],
     "extensions.ui": ["UI", "NullUI"],
     "hook_points": ["INPUT", "SESSION_BEFORE_FORK", "SESSION_BEFORE_SWITCH", "Cancel", "InputResult"],
+    "model_choice": ["NoSuchModel"],
     "options": [
         "ContinueSession",
         "ExactSession",
@@ -46,7 +50,8 @@ _MODULES = {
     ],
     "prompt": ["PromptRejected", "UserPrompt"],
     "runtime": ["Runtime"],
-    "trust": ["TrustOption"],
+    "settings": ["SettingsError"],
+    "trust": ["TrustError", "TrustOption"],
 }
 
 __all__ = [
@@ -63,14 +68,17 @@ __all__ = [
     "ForkSession",
     "InputResult",
     "NewSession",
+    "NoSuchModel",
     "NullUI",
     "OpenSession",
     "PromptRejected",
     "ResourceSelection",
     "Runtime",
     "RuntimeOptions",
+    "SettingsError",
     "SourceInfo",
     "ToolSelection",
+    "TrustError",
     "TrustOption",
     "UserPrompt",
 ]

@@ -360,7 +360,7 @@ class AgentSession:
         """Run a command of the user (``!``) in the environment, beside any run, and put it into the session.
 
         `exclude` keeps it from the model (``!!``). Extensions may run it elsewhere, or themselves. Raises
-        `PromptRejected` if it cannot be started or one is running.
+        `PromptRejected` if it cannot be started.
         """
         event = UserBash(command, exclude, self.harness.environment.cwd)
         event = await self.harness.hooks.run(USER_BASH, event)
@@ -377,7 +377,7 @@ class AgentSession:
         return done
 
     def abort_bash(self) -> None:
-        """Kill the user's command that is running, if any."""
+        """Kill the user's commands that are running."""
         self._shell.abort()
 
     # ---- the session

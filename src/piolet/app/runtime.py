@@ -38,6 +38,7 @@ from piolet.base.paths import resolve_path
 from piolet.harness.events import HarnessEvent
 from piolet.harness.hooks import HookFailure, Hooks
 from piolet.harness.session.copying import branched_session, clone, fork, import_jsonl
+from piolet.harness.session.errors import MissingCwd
 from piolet.harness.session.session import Session
 
 Listener: TypeAlias = Callable[[HarnessEvent], Awaitable[None] | None]
@@ -75,6 +76,8 @@ class Runtime:
         The extensions are told of the session by `start`. Raises `SessionError`, `NoSuchModel`, `SettingsError`,
         `TrustError`, `FlagError`, `InvalidChoice`, `Unreachable`.
         """
+        if not options.cwd.is_dir():
+            raise MissingCwd(f"The working directory {options.cwd} does not exist")
         runtime = cls(options, ask)
         session = open_session(early_place(options), options.session)
         services: Services | None = None

@@ -1,4 +1,4 @@
-"""The commands that the user runs in between (``!command``): one at a time, where the tools act."""
+"""The commands that the user runs in between (``!command``), where the tools act."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ MOST_WAITING = 256 * 1024
 
 
 class UserShell:
-    """Runs at most one command at a time. `services` gives those in use."""
+    """Runs commands beside each other. `services` gives those in use."""
 
     def __init__(self, services: Callable[[], Services]) -> None:
         self._services = services
-        self._controller: AbortController | None = None
+        self._running: set[AbortController] = set()
 
     async def run(
         self,
@@ -38,9 +38,8 @@ class UserShell:
     ) -> BashExecutionMessage:
         """Run `command`, in the session's environment unless another is given; `on_output` is told what is new in its
         output. Raises `PromptRejected`."""
-        if self._controller is not None:
-            raise PromptRejected("A command is already running; wait for its end or abort it")
-        self._controller = controller = AbortController()
+        controller = AbortController()
+        self._running.add(controller)
         services = self._services()
         prefix = services.settings.shell_command_prefix
         teller = _Teller(on_output) if on_output is not None else None
@@ -55,7 +54,7 @@ class UserShell:
         except ToolError as error:
             raise PromptRejected(str(error)) from None
         finally:
-            self._controller = None
+            self._running.discard(controller)
             if teller is not None:
                 await teller.finish()
         status, truncation = outcome.status, outcome.progress.truncation
@@ -71,9 +70,9 @@ class UserShell:
         )
 
     def abort(self) -> None:
-        """Kill the command that is running, if any."""
-        if self._controller is not None:
-            self._controller.abort()
+        """Kill the commands that are running."""
+        for controller in tuple(self._running):
+            controller.abort()
 
 
 def executed(command: str, result: BashResult, *, exclude: bool) -> BashExecutionMessage:
