@@ -112,16 +112,18 @@ class TestSharing:
 
     def test_the_first_requests_may_come_all_at_once(self) -> None:
         code = (
-            "import threading, sys, piolet.llm.pool as pool; sys.setswitchinterval(1e-5)\n"
-            "barrier = threading.Barrier(40)\n"
+            "import threading, time, sys, piolet.llm.pool as pool\n"
+            "class Slow:\n"
+            "    def find_spec(self, name, *rest): time.sleep(0.3 if name == 'httpx' else 0)\n"
+            "sys.meta_path.insert(0, Slow())\n"
+            "barrier = threading.Barrier(9)\n"
             "def first(): barrier.wait(); pool.context_for('http', None)\n"
-            "threads = [threading.Thread(target=first) for _ in range(40)]\n"
+            "threads = [threading.Thread(target=first) for _ in range(9)]\n"
             "for thread in threads: thread.start()\n"
             "for thread in threads: thread.join()\n"
         )
         env = {**os.environ, "PYTHONPATH": str(Path(piolet.__file__).parents[1])}
-        told = [subprocess.run([sys.executable, "-c", code], capture_output=True, env=env).stderr for _ in range(3)]
-        assert told == [b"", b"", b""]
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, env=env).stderr == b""
 
 
 class TestProxies:
