@@ -63,11 +63,12 @@ def test_values_of_the_wrong_kind_are_repaired(values: dict[str, object], attrib
         ({"compaction": {"reserveTokens": float("inf")}}, lambda s: s.compaction),
         ({"sessionDir": "a\0b"}, lambda s: s.session_dir),
         ({"sessionDir": "\ud800"}, lambda s: s.session_dir),
+        ({"piolet": {"environment": ["sandbox"]}}, lambda s: s.environment),
         ({"compaction": {"modelOverrides": {"a/b": {"keepRecentTokens": 1.5}}}}, lambda s: s.compaction_for("a/b")),
     ],
 )
 def test_values_that_must_not_be_guessed_are_refused_by_name(values: dict[str, object], read: object) -> None:
-    with pytest.raises(SettingsError, match=r"setting (httpIdle|websocketConnect|compaction|sessionDir)"):
+    with pytest.raises(SettingsError, match=r"setting (httpIdle|websocketConnect|compaction|sessionDir|piolet.environment)"):
         read(Settings(values))  # type: ignore[operator]
 
 

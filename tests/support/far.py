@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import shutil
 import subprocess
@@ -33,6 +34,18 @@ def why_no_engine() -> str | None:
     except Unreachable as error:
         return str(error)
     return None
+
+
+@functools.cache
+def why_no_sandbox() -> str | None:
+    """Return why no sandbox can be made here; None if one can."""
+    apart = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--cap-drop", "ALL"]
+    command = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *apart, "true"]
+    try:
+        tried = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "bubblewrap is not installed"
+    return None if tried.returncode == 0 else f"no sandbox can be made: {tried.stderr.strip()}"
 
 
 #: Without ripgrep, the search runs here over what is fetched. Of containers `test_container` tells why there are none.
@@ -111,7 +124,8 @@ class FarPlaces:
                 (folder / "sh").symlink_to(shell)
                 return ShellEnvironment(("env", f"PATH={folder}:{os.environ['PATH']}"), cwd=str(self.folder))
             case "sandbox":
-                _require("bwrap")
+                if reason := why_no_sandbox():
+                    raise NotHere(reason)
                 return SandboxEnvironment(str(self.folder))
             case "container":
                 return ContainerEnvironment(image=_image(), cwd=str(self.folder))

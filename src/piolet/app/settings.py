@@ -91,6 +91,13 @@ def _str(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _place(value: Any) -> str | None:
+    """Where tools act: what cannot be one must not be taken for no sandbox."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{value!r} is no place for tools to act; write a text such as sandbox")
+    return value
+
+
 def _int(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or value in (inf, -inf):
         return None
@@ -204,7 +211,7 @@ class Settings:
     steering_mode = _text("steeringMode", "one-at-a-time")
     follow_up_mode = _text("followUpMode", "one-at-a-time")
     compaction_model = _maybe_text("piolet.compactionModel")
-    environment = _maybe_text("piolet.environment", user_only=True)
+    environment: Key[str | None] = Key("piolet.environment", None, _place, user_only=True)
     local_servers = _flag("piolet.localServers", True, user_only=True)
     catalog_url = _maybe_text("piolet.catalogUrl", user_only=True)
     shell_path: Key[str | None] = Key("shellPath", None, _path)

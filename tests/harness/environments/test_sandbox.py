@@ -17,9 +17,10 @@ import pytest
 
 from piolet.harness.environments.base import Unreachable
 from piolet.harness.environments.sandbox import SandboxEnvironment, git_folder
+from tests.support.far import why_no_sandbox
 from tests.support.run import ROOT
 
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+pytestmark = pytest.mark.skipif(why_no_sandbox() is not None, reason=str(why_no_sandbox()))
 
 
 @pytest.fixture
@@ -42,12 +43,7 @@ async def sandbox(tmp_path: Path, home: Path) -> AsyncIterator[Callable[..., Any
     async def make(folder: str = "", **options: Any) -> SandboxEnvironment:
         environment = SandboxEnvironment(str(project / folder), home=str(home), **options)
         made.append(environment)
-        try:
-            await environment.connect()
-        except Unreachable as error:
-            if "sandbox cannot be made" in str(error):
-                pytest.skip(str(error))
-            raise
+        await environment.connect()
         return environment
 
     yield make

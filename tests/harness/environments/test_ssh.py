@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from piolet.agent.tools import ToolResult
+from piolet.base.abort import AbortController
 from piolet.harness.environments.base import Unreachable
 from piolet.harness.environments.shell import ShellEnvironment
 from piolet.harness.environments.ssh import SshEnvironment
+from piolet.harness.tools.bash import create_bash_tool
+from piolet.harness.tools.errors import ToolError
+from piolet.llm.messages import TextContent
 from tests.support.far import FarPlaces, NotHere
 from tests.support.processes import running_with
 from tests.support.sshd import SshServer
@@ -65,6 +70,24 @@ async def test_a_connection_that_breaks_under_a_command_is_told(server: SshServe
     with pytest.raises(Unreachable, match="The connection to ssh:far was lost while the command ran"):
         await running
     assert (await environment.run(["true"])).code == 0
+
+
+async def test_what_a_command_wrote_before_the_connection_broke_is_kept(
+    server: SshServer, environment: SshEnvironment
+) -> None:
+    started = asyncio.Event()
+
+    def note(result: ToolResult) -> None:
+        if any(isinstance(block, TextContent) and "so far" in block.text for block in result.content):
+            started.set()
+
+    signal = AbortController().signal
+    tool = create_bash_tool(environment)
+    running = asyncio.create_task(tool.execute("1", {"command": "echo so far; sleep 20"}, signal, note))
+    await started.wait()
+    server.break_connections()
+    with pytest.raises(ToolError, match=r"^so far\n\n\nThe connection to ssh:far was lost"):
+        await running
 
 
 async def test_more_commands_at_once_than_one_connection_carries(environment: SshEnvironment) -> None:

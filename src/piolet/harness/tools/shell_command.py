@@ -13,7 +13,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from piolet.base.abort import AbortSignal
-from piolet.harness.environments.base import Environment, ExitStatus, ShellNotFound
+from piolet.harness.environments.base import Environment, ExitStatus, ShellNotFound, Unreachable
 from piolet.harness.tools.errors import ToolError, describe
 from piolet.harness.tools.paths import well_formed
 from piolet.harness.tools.terminal_text import TerminalText
@@ -84,6 +84,9 @@ async def run_shell_command(
         )
     except ShellNotFound as error:
         raise ToolError(str(error)) from error
+    except Unreachable as error:
+        shown = output.progress().truncation.content
+        raise ToolError(f"{shown}\n\n{error}" if shown else str(error)) from error
     except OSError as error:
         raise ToolError(describe(error, "run", str(error.filename or command[:80]))) from error
     finally:
