@@ -68,7 +68,9 @@ def test_values_of_the_wrong_kind_are_repaired(values: dict[str, object], attrib
     ],
 )
 def test_values_that_must_not_be_guessed_are_refused_by_name(values: dict[str, object], read: object) -> None:
-    with pytest.raises(SettingsError, match=r"setting (httpIdle|websocketConnect|compaction|sessionDir|piolet.environment)"):
+    with pytest.raises(
+        SettingsError, match=r"setting (httpIdle|websocketConnect|compaction|sessionDir|piolet.environment)"
+    ):
         read(Settings(values))  # type: ignore[operator]
 
 
