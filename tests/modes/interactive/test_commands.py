@@ -49,6 +49,25 @@ async def test_a_path_is_no_command(tmp_path: Path) -> None:
         await desk.ask("/etc/passwd is a file", "Fine.")
 
 
+async def test_models_that_were_written_meanwhile_can_be_chosen(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(200, 30)) as desk:
+        file = tmp_path / "home" / ".pi" / "agent" / "models.json"
+        lab = {
+            "baseUrl": "http://127.0.0.1:9",
+            "api": "openai-completions",
+            "apiKey": "k",
+            "models": [{"id": "brand-new"}],
+        }
+        file.write_text(json.dumps({"providers": {"lab": lab}}))
+        await desk.submit("/model")
+        await desk.see("brand-new")
+        desk.key("escape")
+        await desk.not_see("Search:")
+        file.write_text("{oops")
+        await desk.submit("/model")
+        await desk.see("models.json, line 1")
+
+
 async def test_hotkeys_can_be_searched(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         await desk.submit("/hotkeys")

@@ -29,12 +29,12 @@ class Choice(NamedTuple):
 
 async def model(face: Face, rest: str) -> None:
     """``/model [PATTERN]``: an exact name is taken at once, else the list is searched for it."""
-    models = face.runtime.services.models.get_available()
+    models = _reloaded(face)
     exact = [one for one in models if rest in (one.key, one.id)]
     if len(exact) == 1:
         await use(face, exact[0])
         return
-    await select_model(face, rest)
+    await _choose(face, models, rest)
 
 
 async def complete_model(face: Face, prefix: str) -> Sequence[Suggestion]:
@@ -46,7 +46,10 @@ async def complete_model(face: Face, prefix: str) -> Sequence[Suggestion]:
 
 async def select_model(face: Face, query: str = "") -> None:
     """Show the models and use the one that is chosen."""
-    models = face.runtime.services.models.get_available()
+    await _choose(face, _reloaded(face), query)
+
+
+async def _choose(face: Face, models: Sequence[Model], query: str) -> None:
     if not models:
         face.presenter.error("No model can be used yet: /login stores credentials of a provider")
         return
@@ -60,6 +63,15 @@ async def select_model(face: Face, query: str = "") -> None:
         files.set(Settings.default_provider, choice.model.provider)
         files.set(Settings.default_model, choice.model.id)
         face.presenter.status(f"Model: {choice.model.id}, the default from now on")
+
+
+def _reloaded(face: Face) -> Sequence[Model]:
+    """Return the models that can be used now: models.json may have been edited meanwhile."""
+    models = face.runtime.services.models
+    models.reload()
+    if models.error:
+        face.presenter.error(models.error)
+    return models.get_available()
 
 
 async def use(face: Face, model: Model) -> None:
