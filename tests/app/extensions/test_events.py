@@ -652,53 +652,6 @@ async def test_slow_handlers_are_told_of(tmp_path: Path, monkeypatch: pytest.Mon
         assert slow.seconds >= 0.1
 
 
-async def test_wrong_answers_are_faults_of_the_handler(tmp_path: Path) -> None:
-    def extension(pi: ExtensionAPI) -> None:
-        pi.on("input", lambda event, ctx: "transform")  # type: ignore[arg-type,return-value]
-        pi.on("tool_result", lambda event, ctx: {"contents": []})
-        pi.on("before_agent_start", lambda event, ctx: {"message": 3})
-        pi.on("before_provider_request", lambda event, ctx: [1])  # type: ignore[arg-type,return-value]
-
-    async with stage(tmp_path, says(call("bash", command="true")), says("Done."), factories=[extension]) as made:
-        await made.prompt("go")
-        assert [(event, text) for _, event, text in made.faults] == [
-            ("input", "a handler of input returns InputResult or a mapping, not str"),
-            ("before_agent_start", "int is no message"),
-            ("tool_result", "ToolResultPatch has no contents"),
-        ]
-        assert len(made.stored()) == 4
-
-
-@pytest.mark.parametrize(
-    ("event", "answer", "fault"),
-    [
-        ("input", InputResult(action="transform", text=5), "InputResult.text is str, not int"),  # type: ignore[arg-type]
-        ("input", InputResult(action="stop"), "action is one of 'continue', 'transform', 'handled'"),  # type: ignore[arg-type]
-        ("before_agent_start", StartResult(CustomMessageDraft("k", "x", details=object())), "message.details cannot"),
-        ("before_agent_start", StartResult(CustomMessageDraft("k", [5])), "message.content[0] is TextContent or"),  # type: ignore[list-item]
-        ("before_agent_start", StartResult(system_prompt=5), "StartResult.system_prompt is str"),  # type: ignore[arg-type]
-        ("context", ContextResult([5]), "ContextResult.messages[0] is BaseMessage"),  # type: ignore[list-item]
-        ("message_end", MessageResult(UserMessage([5], 1)), "message.content[0] is"),  # type: ignore[list-item]
-        ("tool_call", ToolCallResult(block="yes"), "ToolCallResult.block is bool"),  # type: ignore[arg-type]
-        ("tool_result", ToolResultPatch(details={1, object()}), "ToolResultPatch.details cannot be stored"),
-        ("tool_result", ToolResultPatch(content="text"), "ToolResultPatch.content is a list"),  # type: ignore[arg-type]
-        ("turn_end", Boundary([CustomDraft("k", object())]), "Boundary.entries[0].data cannot be stored"),
-        ("agent_before_settle", Boundary(5), "Boundary.entries is a list, not int"),  # type: ignore[arg-type]
-    ],
-)
-async def test_answers_that_could_not_be_used_never_get_further(
-    tmp_path: Path, event: Any, answer: Any, fault: str
-) -> None:
-    def extension(pi: ExtensionAPI) -> None:
-        pi.on(event, lambda event, ctx: answer)
-
-    async with stage(tmp_path, says(call("bash", command="true")), says("Done."), factories=[extension]) as made:
-        await made.prompt("go")
-        assert {name for _, name, _ in made.faults} == {event}
-        assert [text for _, _, text in made.faults if fault not in text] == []
-        assert made.stored()[-1] == "assistant: Done."
-
-
 async def test_asking_about_a_project_has_a_context_of_its_own(tmp_path: Path) -> None:
     asked: list[Any] = []
     write(tmp_path / "work" / ".pi" / "SYSTEM.md", "x")

@@ -112,11 +112,11 @@ async def test_what_a_tool_raises_is_an_error_result_and_bad_arguments_never_rea
 @pytest.mark.parametrize(
     ("result", "told"),
     [
-        (ToolResult(["plain"]), "ToolResult.content[0] is TextContent or ImageContent, not str"),  # type: ignore[list-item]
-        (ToolResult([text(5)]), "ToolResult.content[0].text is str, not int"),  # type: ignore[arg-type]
-        (ToolResult([], details={"at": object()}), "ToolResult.details cannot be stored: object has no JSON"),
-        (ToolResult([], structured_content=object()), "ToolResult.structured_content cannot be stored"),
-        (ToolResult([], usage=5), "ToolResult.usage is Usage, not int"),  # type: ignore[arg-type]
+        (ToolResult(["plain"]), "ToolResult.content[0] must be TextContent or ImageContent, not str"),  # type: ignore[list-item]
+        (ToolResult([text(5)]), "ToolResult.content[0].text must be str, not int"),  # type: ignore[arg-type]
+        (ToolResult([], details={"at": object()}), "ToolResult.details must be JSON: object has no JSON"),
+        (ToolResult([], structured_content=object()), "ToolResult.structured_content must be JSON"),
+        (ToolResult([], usage=5), "ToolResult.usage must be Usage, not int"),  # type: ignore[arg-type]
     ],
 )
 async def test_a_result_that_cannot_be_stored_is_an_error_result(tmp_path: Path, result: ToolResult, told: str) -> None:

@@ -22,21 +22,27 @@ def check_fit(value: object, kind: Any, name: str) -> None:
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if isinstance(value, RawJson):
         return
-    if kind is Any or origin in (dict, Mapping):
+    if kind is Any or (origin in (dict, Mapping) and parts[1] is Any):
         _check_json(value, name)
+    elif origin in (dict, Mapping):
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{name} must be a mapping, not {type(value).__name__}")
+        for key, item in value.items():
+            check_fit(key, parts[0], f"a key of {name}")
+            check_fit(item, parts[1], f"{name}[{key!r}]")
     elif origin in (typing.Union, types.UnionType):
         _check_union(value, parts, name)
     elif origin is Literal:
         if value not in parts:
-            raise TypeError(f"{name} is one of {', '.join(map(repr, parts))}, not {value!r}")
+            raise TypeError(f"{name} must be one of {', '.join(map(repr, parts))}, not {value!r}")
     elif origin in (list, Sequence):
         if not isinstance(value, list | tuple):
-            raise TypeError(f"{name} is a list, not {type(value).__name__}")
+            raise TypeError(f"{name} must be a list, not {type(value).__name__}")
         for place, item in enumerate(value):
             check_fit(item, parts[0], f"{name}[{place}]")
     elif _is_class(kind):
         if not isinstance(value, (int, float) if kind is float else kind):
-            raise TypeError(f"{name} is {kind.__name__}, not {type(value).__name__}")
+            raise TypeError(f"{name} must be {kind.__name__}, not {type(value).__name__}")
         if isinstance(value, Struct):
             for field, field_kind in _fields(type(value)):
                 check_fit(getattr(value, field), field_kind, f"{name}.{field}")
@@ -57,7 +63,7 @@ def _check_union(value: object, parts: Sequence[Any], name: str) -> None:
     if len(meant) == 1:
         raise errors[0]
     kinds = " or ".join(getattr(part, "__name__", str(part)) for part in parts)
-    raise TypeError(f"{name} is {kinds}, not {type(value).__name__}")
+    raise TypeError(f"{name} must be {kinds}, not {type(value).__name__}")
 
 
 def _shape(kind: Any) -> type | tuple[type, ...]:
@@ -75,7 +81,7 @@ def _check_json(value: object, name: str) -> None:
     try:
         encode(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"{name} cannot be stored: {error}") from None
+        raise TypeError(f"{name} must be JSON: {error}") from None
 
 
 @lru_cache

@@ -38,6 +38,7 @@ from piolet.harness.hook_points import (
     ToolResultPatch,
 )
 from piolet.harness.normalize import normalize_message
+from piolet.harness.prompt.records import PromptInputs
 from piolet.llm.messages import BaseMessage, ImageContent, TextContent, Usage
 from piolet.llm.normalize import normalize_content
 
@@ -60,6 +61,12 @@ RESULTS: Mapping[str, type[Struct]] = {
     "user_bash": UserBashResult,
 }
 
+#: What handlers may change in their event, and what it must still be.
+_CHANGED: Mapping[str, tuple[str, Any]] = {
+    "before_agent_start": ("system_prompt_options", PromptInputs),
+    "before_provider_request": ("payload", dict[str, Any]),
+    "before_provider_headers": ("headers", dict[str, str | None]),
+}
 #: Events that take a plain mapping.
 _MAPPINGS = frozenset({"before_provider_request"})
 _DRAFTS: Mapping[str, type[Struct]] = {
@@ -79,6 +86,7 @@ def as_result(event: str, value: object) -> object:
     if kind is None:
         if not isinstance(value, dict):
             raise TypeError(f"a handler of {event} returns a dict, not {type(value).__name__}")
+        check_fit(value, dict[str, Any], f"the answer to {event}")
         return value
     if isinstance(value, Mapping):
         result = record(kind, value)
@@ -88,6 +96,13 @@ def as_result(event: str, value: object) -> object:
         raise TypeError(f"a handler of {event} returns {kind.__name__} or a mapping, not {type(value).__name__}")
     check_fit(result, kind, kind.__name__)
     return result
+
+
+def check_changes(event: str, own: object) -> None:
+    """Raise TypeError if a handler of `event` has made of its own event what cannot be used."""
+    if event in _CHANGED:
+        field, kind = _CHANGED[event]
+        check_fit(getattr(own, field), kind, f"{type(own).__name__}.{field}")
 
 
 def record(kind: type[Struct], value: Mapping[str, Any]) -> Struct:

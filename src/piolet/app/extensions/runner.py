@@ -42,7 +42,7 @@ from piolet.app.extensions.extension import Extension, ProviderRegistration, Reg
 from piolet.app.extensions.flags import FlagError, read_flags
 from piolet.app.extensions.model_registry import ModelRegistry
 from piolet.app.extensions.outbox import Outbox
-from piolet.app.extensions.results import as_result
+from piolet.app.extensions.results import as_result, check_changes
 from piolet.app.extensions.session_view import SessionView
 from piolet.app.extensions.tools import agent_tool, define, is_allowed, overlaid
 from piolet.app.hook_points import UiPrompt
@@ -450,7 +450,10 @@ class ExtensionRunner:
                 context = TrustContext(event.cwd, self.mode, self.runtime.ui.has_ui, self.runtime.ui)
             with no_exit():
                 result = handler(event, context)
-            return _taken_in(name, result) if inspect.isawaitable(result) else as_result(name, result)
+            if inspect.isawaitable(result):
+                return _taken_in(name, event, result)
+            check_changes(name, event)
+            return as_result(name, result)
 
         return self.runtime.hooks.on(name, ask, owner=extension, rank=extension.rank)
 
@@ -460,6 +463,8 @@ class ExtensionRunner:
             self.later(self.extensions[0], hook.name, hooks.run(hook, prompt))
 
 
-async def _taken_in(event: str, result: Awaitable[object]) -> object:
+async def _taken_in(name: str, event: object, result: Awaitable[object]) -> object:
     with no_exit():
-        return as_result(event, await result)
+        answer = await result
+    check_changes(name, event)
+    return as_result(name, answer)
