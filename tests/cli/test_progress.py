@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from pathlib import Path
 
@@ -89,12 +90,18 @@ def test_commands_that_may_take_long_show_it_on_a_terminal_alone(
         assert terminal.text.strip()
 
 
-def test_an_install_shows_itself_until_it_is_done(place: Place, tmp_path: Path) -> None:
+@pytest.fixture
+def gate(place: Place, tmp_path: Path) -> Path:
+    """A pip that works when something is written into the file that is returned."""
     gate, command = tmp_path / "gate", tmp_path / "pip"
     os.mkfifo(gate)
     command.write_text(f'#!/bin/sh\nread _ < "{gate}"\nwhile [ "$1" != --target ]; do shift; done\nmkdir -p "$2"\n')
     command.chmod(0o755)
     place.write_settings({"piolet": {"pipCommand": [str(command)]}})
+    return gate
+
+
+def test_an_install_shows_itself_until_it_is_done(place: Place, gate: Path) -> None:
     argv = [*PIOLET, "install", "pypi:ropes"]
     with Terminal(argv, cwd=place.cwd, env=place.environment() | {"PI_OFFLINE": ""}) as terminal:
         terminal.wait_for("Installing pypi:ropes...", 60)
@@ -103,3 +110,15 @@ def test_an_install_shows_itself_until_it_is_done(place: Place, tmp_path: Path) 
         assert terminal.wait_for_exit(60) == 0
         assert "Installed pypi:ropes" in terminal.text
         assert "Installing" not in terminal.text
+
+
+@pytest.mark.parametrize("mode", [["-p", "hi"], []])
+def test_packages_that_are_fetched_at_the_start_are_shown(place: Place, gate: Path, mode: list[str]) -> None:
+    settings = json.loads((place.agent / "settings.json").read_text())
+    place.write_settings(settings | {"packages": ["pypi:ropes"]})
+    argv = [*PIOLET, "--model", "demo/scripted", *mode]
+    with Terminal(argv, cwd=place.cwd, env=place.environment() | {"PI_OFFLINE": ""}) as terminal:
+        terminal.wait_for("Fetching pypi:ropes...", 60)
+        gate.write_text("\n")
+        terminal.wait_for("DEMO" if mode else "Fetched pypi:ropes", 60)
+        assert "Fetching" not in terminal.text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -15,6 +16,9 @@ from piolet.llm.model import CacheRetention
 if TYPE_CHECKING:
     from piolet.app.extensions.definitions import ExtensionFactory
     from piolet.app.extensions.flags import GivenFlag
+
+#: Entered with the name of what is fetched, for as long as that takes.
+Fetching: TypeAlias = Callable[[str], AbstractContextManager[object]]
 
 
 class NewSession(Struct, frozen=True):
@@ -79,6 +83,7 @@ class RuntimeOptions(Struct, frozen=True):
     `session_dir`: where sessions are kept, before what the settings say. `model`: a pattern as for ``--model``.
     `environment`: where tools act, as for ``--env``; None: as the user's settings say, else here.
     `trust`: the answer about the project's files; None: the stored answer, else asking.
+    `fetching`: shows that a package is being fetched.
     `extension_factories`: extensions of the embedder, loaded behind all others. `flags`: options that may belong to
     extensions.
     """
@@ -109,6 +114,7 @@ class RuntimeOptions(Struct, frozen=True):
     cache_retention: CacheRetention | None = None
     trust: bool | None = None
     offline: bool = False
+    fetching: Fetching = nullcontext
     verbose: bool = False
 
 

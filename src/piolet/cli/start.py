@@ -19,6 +19,7 @@ from piolet.modes.say import complain, warn
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from piolet.app.options import Fetching
     from piolet.app.prompt import UserPrompt
     from piolet.app.runtime import Runtime
     from piolet.app.trust import Ask
@@ -167,10 +168,11 @@ async def _run(mode: Screenless, options: RuntimeOptions, files: Sequence[InputF
 
     from piolet.app.runtime import Runtime
     from piolet.cli.crash import watch
+    from piolet.cli.progress import Progress
 
     gc.freeze()  # what was imported stays: no collection need look at it
     watch(asyncio.get_running_loop(), verbose=options.verbose)
-    runtime = await Runtime.create(options)
+    runtime = await Runtime.create(replace(options, fetching=lambda source: Progress(f"Fetching {source}")))
     _tell(runtime)
     if runtime.session.model is None:
         await _name_local_servers(runtime, mode)
@@ -213,11 +215,9 @@ async def _run_on_screen(
     gc.freeze()  # what was imported stays: no collection need look at it
     watch(asyncio.get_running_loop(), verbose=options.verbose)
 
-    def open_runtime(ask: Ask, chosen: Path | None) -> Awaitable[Runtime]:
-        return Runtime.create(
-            options if chosen is None else replace(options, session=OpenSession(chosen)),
-            ask=ask,
-        )
+    def open_runtime(ask: Ask, fetching: Fetching, chosen: Path | None) -> Awaitable[Runtime]:
+        session = options.session if chosen is None else OpenSession(chosen)
+        return Runtime.create(replace(options, session=session, fetching=fetching), ask=ask)
 
     crash = last_crash(options.agent_dir)
     prompts = partial(_prompts, files=files, messages=messages)

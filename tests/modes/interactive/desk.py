@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from textual import events
 from textual.pilot import Pilot
 
-from piolet.app.options import OpenSession, RuntimeOptions
+from piolet.app.options import Fetching, OpenSession, RuntimeOptions
 from piolet.app.prompt import UserPrompt
 from piolet.app.runtime import Runtime
 from piolet.app.trust import Ask
@@ -136,8 +136,8 @@ async def opened(
     if session is not None:
         options = replace(options, session=OpenSession(session))
 
-    async def open_runtime(ask: Ask, chosen: Path | None) -> Runtime:
-        runtime = await Runtime.create(options, ask=ask)
+    async def open_runtime(ask: Ask, fetching: Fetching, chosen: Path | None) -> Runtime:
+        runtime = await Runtime.create(replace(options, fetching=fetching), ask=ask)
         if model is None:
             return runtime
         runtime.services.models.register_provider("test", models=[MODEL, OTHER], stream=scripted.stream)

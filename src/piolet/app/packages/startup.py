@@ -24,7 +24,7 @@ async def fetch_named(options: RuntimeOptions, settings: Settings) -> list[str]:
         try:
             there = installed_path(parse_source(text), places.agent_dir, places.home).exists()
             if not options.offline:
-                await _fetch(text, places, "user", settings)
+                await _fetch(text, places, "user", options, settings)
             elif not there:
                 notices.append(f"{text} was never fetched, and piolet is offline")
         except PackageError as error:
@@ -42,17 +42,18 @@ async def fetch_missing(missing: Sequence[MissingPackage], options: RuntimeOptio
             notices.append(f"Package {package.source} is not installed, and piolet is offline")
         else:
             try:
-                await _fetch(package.source, _places(options), package.scope, settings)
+                await _fetch(package.source, _places(options), package.scope, options, settings)
             except PackageError as error:
                 notices.append(f"Package {package.source} is missing: {error}")
     return notices
 
 
-async def _fetch(text: str, places: Places, scope: Scope, settings: Settings) -> None:
+async def _fetch(text: str, places: Places, scope: Scope, options: RuntimeOptions, settings: Settings) -> None:
     from piolet.app.packages.fetch import Fetcher
 
     fetcher = Fetcher(places.base(scope), places.home, pip=settings.pip_command, npm=settings.npm_command)
-    await asyncio.to_thread(fetcher.fetch, parse_source(text))
+    with options.fetching(text):
+        await asyncio.to_thread(fetcher.fetch, parse_source(text))
 
 
 def _places(options: RuntimeOptions) -> Places:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from piolet.app.options import Fetching
 from piolet.app.prompt import UserPrompt
 from piolet.app.runtime import Runtime
 from piolet.app.trust import Ask
@@ -28,12 +30,12 @@ if TYPE_CHECKING:
 class Opening(Struct, frozen=True):
     """What to open.
 
-    `runtime` gets what asks whether a project is trusted, and the session that was chosen on the screen; `prompts` are
-    sent then. `choose_in`: where a session is chosen first. `notices`: what to tell at the start. `regular`: finished
-    output goes to the terminal's scrollback, in place of a screen of our own.
+    `runtime` gets what asks whether a project is trusted, what shows that packages are fetched, and the session that
+    was chosen on the screen; `prompts` are sent then. `choose_in`: where a session is chosen first. `notices`: what to
+    tell at the start. `regular`: finished output goes to the terminal's scrollback, in place of a screen of our own.
     """
 
-    runtime: Callable[[Ask, Path | None], Awaitable[Runtime]]
+    runtime: Callable[[Ask, Fetching, Path | None], Awaitable[Runtime]]
     prompts: Callable[[Runtime], Sequence[UserPrompt]]
     choose_in: SessionPlace | None = None
     notices: Sequence[str] = ()
@@ -50,7 +52,7 @@ async def open_on_screen(face: Face, opening: Opening) -> None:
             return
         chosen = Path(info.path)
     try:
-        runtime = await opening.runtime(partial(ask_trust, face), chosen)
+        runtime = await opening.runtime(partial(ask_trust, face), partial(_fetching, face), chosen)
     except Exception as error:
         face.failure = error
         face.quit(1)
@@ -73,6 +75,13 @@ async def open_on_screen(face: Face, opening: Opening) -> None:
         face.quit()
     for prompt in opening.prompts(runtime):
         await face.submission.send(prompt)
+
+
+@contextmanager
+def _fetching(face: Face, source: str) -> Iterator[None]:
+    face.presenter.status(f"Fetching {source}...")
+    yield
+    face.presenter.status(f"Fetched {source}")
 
 
 async def _tell_of_tmux(face: Face) -> None:
