@@ -106,6 +106,8 @@ def ask(command: Path, files: Path, place: Place) -> float:
     """Return how long a command takes to answer one question on the compacted session."""
     session = files / "asked.jsonl"
     shutil.copyfile(files / "compacted.jsonl", session)
+    with session.open("rb") as file:
+        os.fsync(file)  # else a command that waits for the disk at its end waits for the copy
     with ScriptedServer([replies.openai("Yes.")]) as server:
         place.write_models(server.url)
         wall = run(place, [str(command), "-p", "--model", "stub/m1", "--session", str(session), "Is it done?"]).wall

@@ -124,9 +124,8 @@ def test_an_id_that_could_mean_several_sessions_is_refused(place: Place, here: P
     for command in ("show", "tree", "export", "verify", "delete"):
         done = run(place, command, "0190aa", code=1)
         assert done.stderr.startswith("Error: '0190aa' means 3 sessions; name one by more of its id or its file: ")
-    assert run(place, "show", "0190aaaa").stdout  # copies of one session: any will do to look at
-    for argv in (["delete", "0190aaaa"], ["rename", "0190aaaa", "x"]):
-        assert run(place, *argv, code=1).stderr.startswith("Error: '0190aaaa' means 2 sessions; ")
+    assert run(place, "show", "0190aaaa").stdout  # of copies of one session any will do to look at
+    assert run(place, "delete", "0190aaaa", code=1).stderr.startswith("Error: '0190aaaa' means 2 sessions; ")
     assert run(place, "show", "0190aab").stdout
     assert other.exists()
     assert here.read_bytes() == copy.read_bytes()

@@ -196,7 +196,7 @@ def _import(arguments: Namespace) -> int:
 def _rename(arguments: Namespace) -> int:
     from piolet.harness.session.upkeep import rename_session
 
-    path = _find(arguments, to_change=True)
+    path = _find(arguments)
     name = rename_session(path, " ".join(arguments.name))
     return _print_result(arguments, {"path": path, "name": name}, f"Named: {name}" if name else "It has no name now")
 
@@ -204,7 +204,7 @@ def _rename(arguments: Namespace) -> int:
 def _delete(arguments: Namespace) -> int:
     from piolet.harness.session.upkeep import delete_session
 
-    path = _find(arguments, to_change=True)
+    path = _find(arguments, copies=False)
     how = delete_session(path)
     done = "Moved to the trash" if how == "trash" else "Deleted"
     return _print_result(arguments, {"path": path, "how": how}, f"{done}: {path}")
@@ -266,18 +266,18 @@ def _open(arguments: Namespace) -> Session:
     return Session.open(_find(arguments), read_only=True)
 
 
-def _find(arguments: Namespace, *, to_change: bool = False) -> str:
-    return _find_in(session_place(arguments.session_dir), arguments.session, to_change=to_change)
+def _find(arguments: Namespace, *, copies: bool = True) -> str:
+    return _find_in(session_place(arguments.session_dir), arguments.session, copies=copies)
 
 
-def _find_in(place: SessionPlace, reference: str, *, to_change: bool = False) -> str:
-    """Return the file that is meant: of copies with one id the newest, but never to change it."""
+def _find_in(place: SessionPlace, reference: str, *, copies: bool = True) -> str:
+    """Return the file that is meant: the newest of `copies` with one id, unless there must be none."""
     if "/" in reference or "\\" in reference or reference.endswith(".jsonl"):
         return os.path.abspath(os.path.expanduser(reference))
     found = place.find_all(reference)
     if not found:
         raise SessionError(f"No session found matching '{reference}'")
-    if len({one.id for one in found}) > 1 or (to_change and len(found) > 1):
+    if len({one.id for one in found} if copies else found) > 1:
         paths = ", ".join(one.path for one in found[:_MOST_NAMED]) + (", …" if len(found) > _MOST_NAMED else "")
         raise SessionError(
             f"'{reference}' means {len(found)} sessions; name one by more of its id or its file: {paths}"

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from piolet.base.json import encode, loads
 from piolet.harness.session.entries import Entry, Header
-from piolet.harness.session.glance import glance
 from piolet.harness.session.reading import OTHER_NAMES, read_header
 from piolet.harness.session.skim import AssistantSkim, MessageSkim, Skim, ToolResultSkim, UserSkim, skim
 from piolet.harness.session.storage import Line
@@ -77,6 +76,10 @@ class Index:
 
     def __init__(self, *, cursory: bool = False) -> None:
         self.cursory = cursory
+        if cursory:
+            from piolet.harness.session.glance import glance
+
+            self._glance = glance
         self.header: Header | None = None
         self.heads: list[Head] = []
         self.by_id: dict[str, Head] = {}  # of duplicates the later one
@@ -94,7 +97,7 @@ class Index:
         """Take in lines, in the order of the file. Returns False, and stops, if the first value is no header."""
         for position, text in lines:
             self._lines += 1
-            if self.cursory and self.header is not None and (seen := glance(text)) is not None:
+            if self.cursory and self.header is not None and (seen := self._glance(text)) is not None:
                 self._put(position, "message", *seen)
                 continue
             try:
