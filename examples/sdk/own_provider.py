@@ -9,9 +9,25 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from piolet.harness import AgentHarness, LocalEnvironment, Session
-from piolet.llm import AssistantMessage, AssistantStream, Context, Model, ModelCost, Models, StreamOptions, TextContent
-from piolet.llm.events import AssistantEvent, DoneEvent, StartEvent, TextDelta, TextEnd, TextStart
-from piolet.llm.messages import NO_USAGE, StopReason, text_of
+from piolet.llm import (
+    NO_USAGE,
+    AssistantEvent,
+    AssistantMessage,
+    AssistantStream,
+    Context,
+    DoneEvent,
+    Model,
+    ModelCost,
+    Models,
+    StartEvent,
+    StopReason,
+    StreamOptions,
+    TextContent,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    text_of,
+)
 
 MIRROR = Model("mirror", "Mirror", "mirror", "mine", "", False, ["text"], ModelCost(), 8000, 1000)
 
