@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -120,6 +124,49 @@ def test_poor_terminals_are_served(place: Place, env: dict[str, str]) -> None:
         terminal.wait_for("A real model would now")
         terminal.press("ctrl+d")
         assert terminal.wait_for_exit() == 0
+
+
+@pytest.mark.parametrize(
+    ("env", "never", "ever"),
+    [
+        ({"NO_COLOR": "1"}, rb"[;\[][34][0-8]m|[34]8;|[;\[](9|10)[0-7]m", rb"\x1b\[1[;m]"),
+        ({"NO_COLOR": "", "COLORTERM": ""}, rb"[34]8;2;", rb"[34]8;5;"),
+        ({"NO_COLOR": "", "COLORTERM": "truecolor"}, rb"[34]8;5;", rb"[34]8;2;"),
+    ],
+    ids=["none", "256", "truecolor"],
+)
+def test_colours_are_those_that_the_terminal_can_show(
+    place: Place, env: dict[str, str], never: bytes, ever: bytes
+) -> None:
+    place.write_settings({"theme": "dark"})
+    with running(place, "--model", "demo/scripted", env=env) as terminal:
+        terminal.send("# *hello* `x`\r")
+        terminal.wait_for("A real model would now")
+        terminal.send("/tree\r")
+        terminal.wait_for("Session Tree")
+        assert re.search(ever, terminal.output)
+        assert not re.search(never, terminal.output)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_it_works_within_tmux(place: Place) -> None:
+    tmux = ["tmux", "-S", str(place.home / "tmux"), "-f", "/dev/null"]
+    command = [*tmux, "new-session", shlex.join([*PIOLET, "--model", "demo/scripted"])]
+    env = place.environment() | {"TMUX_TMPDIR": str(place.home)}
+    with Terminal(command, cwd=place.cwd, env=env, columns=100, rows=30) as terminal:
+        try:
+            terminal.wait_for(READY)
+            terminal.send("h\u00e9llo \u4e2d\u6587\r")
+            terminal.wait_for("A real model would now")
+            assert " h\u00e9llo \u4e2d" in terminal.text
+            terminal.resize(60, 20)
+            terminal.wait_for(lambda text: "\u2500" * 60 in text and "\u2500" * 61 not in text)
+            terminal.press("ctrl+o")
+            terminal.wait_for("Tool output: expanded")
+            terminal.press("ctrl+d")
+            assert terminal.wait_for_exit() == 0
+        finally:
+            subprocess.run([*tmux, "kill-server"], capture_output=True, check=False)
 
 
 def test_a_program_that_was_put_to_sleep_goes_on_where_it_was(place: Place) -> None:
