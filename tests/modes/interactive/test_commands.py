@@ -12,7 +12,7 @@ from piolet.modes.interactive.commands.table import COMMANDS, _function
 from piolet.modes.interactive.hotkeys import described_actions
 from piolet.tui.keymap import DEFAULT_KEYS
 from tests.modes.interactive.desk import opened
-from tests.support.scripted_model import MODEL, call, says
+from tests.support.scripted_model import MODEL, call, hangs, says
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -269,6 +269,52 @@ async def test_tree_goes_back_with_a_summary(tmp_path: Path) -> None:
         await desk.until(lambda: desk.draft == "second")
         desk.key("ctrl+o")
         await desk.see("A summary of two.")
+
+
+async def test_the_summary_of_a_branch_has_a_prompt_of_its_own_and_can_be_cancelled(tmp_path: Path) -> None:
+    replies = says("One."), says("Two."), hangs("Never"), says("About tests.")
+    async with opened(tmp_path, *replies) as desk:
+        await desk.ask("first", "One.")
+        await desk.ask("second", "Two.")
+        for ending in ("cancelled", "done"):
+            await desk.submit("/tree")
+            await desk.see("› • assistant: Two.")
+            desk.key("up")
+            await desk.see("› • user: second")
+            desk.key("enter")
+            await desk.see("Summarize branch?")
+            desk.key("down", "down", "enter")
+            await desk.see("What should the summary dwell on?")
+            desk.key("escape")
+            await desk.see("Summarize branch?")
+            desk.key("down", "down", "enter")
+            await desk.see("What should the summary dwell on?")
+            desk.type("the tests")
+            desk.key("enter")
+            if ending == "cancelled":
+                await desk.see("Summarizing branch... (escape to cancel)")
+                desk.key("escape")
+                await desk.see("Branch summary cancelled")
+                await desk.see("Two.")
+                assert desk.draft == ""
+        await desk.see("[branch] Branch summary")
+        await desk.until(lambda: desk.draft == "second")
+        assert "the tests" in str(desk.model.requests[-1].context.messages)
+
+
+async def test_the_tree_asks_nothing_where_nothing_is_left_behind_or_a_setting_says_so(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("One."), settings={"branchSummary": {"skipPrompt": True}}) as desk:
+        await desk.ask("first", "One.")
+        await desk.submit("/tree")
+        await desk.see("› • assistant: One.")
+        desk.key("enter")
+        await desk.see("Already at this point")
+        await desk.submit("/tree")
+        await desk.see("› • assistant: One.")
+        desk.key("up", "enter")
+        await desk.see("Navigated to selected point")
+        await desk.until(lambda: desk.draft == "first")
+        assert len(desk.model.requests) == 1
 
 
 async def test_compact(tmp_path: Path) -> None:
