@@ -118,6 +118,25 @@ class TestRequest:
         assert sent.body["output_config"] == {"effort": word}
         assert "anthropic-beta" not in sent.headers
 
+    def test_an_effort_that_changes_leaves_the_beginning_of_the_request_as_it_was(self) -> None:
+        model = claude(compat={"forceAdaptiveThinking": True, "supportsMidConvoEffort": True})
+        first, second = UserMessage("a", 1), UserMessage("b", 3)
+        asked = request(model, Context([first]), reasoning="high")
+        assert asked.body["output_config"] == {"effort": "low"}
+        assert asked.body["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
+        own = reply(TextContent("A"), provider_thinking_level="high")
+        foreign = reply(TextContent("B"), provider_thinking_level="high", model="other")
+        again = request(model, Context([first, own, second, foreign, second]), reasoning="low")
+        efforts = [
+            message.get("output_config", {}).get("effort", message["role"]) for message in again.body["messages"]
+        ]
+        assert efforts == ["user", "high", "assistant", "user", "assistant", "user", "low"]
+        assert again.body["messages"][1] == asked.body["messages"][1]
+        assert again.body["output_config"] == asked.body["output_config"]
+        off = request(model, Context([first, own, second]))
+        assert [message["role"] for message in off.body["messages"]] == ["user", "assistant", "user"]
+        assert off.body["thinking"] == {"type": "disabled"}
+
     def test_betas(self) -> None:
         lazy = claude(compat={"supportsEagerToolInputStreaming": False})
         sent = request(lazy, ask(tools=[TOOL]), reasoning="high")

@@ -37,7 +37,7 @@ def user(*blocks: Any) -> dict[str, Any]:
 
 def answer(api: str, model: str, *blocks: Any, stop: str = "stop") -> dict[str, Any]:
     fixed = {"role": "assistant", "api": api, "provider": "stub", "model": model, "usage": USAGE, "timestamp": 2}
-    return {**fixed, "content": list(blocks), "stopReason": stop}
+    return {**fixed, "providerThinkingLevel": "low", "content": list(blocks), "stopReason": stop}
 
 
 def found(call_id: str, *blocks: Any, failed: bool = False) -> dict[str, Any]:
@@ -93,6 +93,8 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     (CHAT, "high", {"supportsDeveloperRole": True, "promptCacheKeyMode": "enabled"}, {}),
     (CLAUDE, "off", {"sendSessionAffinityHeaders": True}, {}),
     (CLAUDE, "high", {"forceAdaptiveThinking": True}, {}),
+    (CLAUDE, "medium", {"forceAdaptiveThinking": True, "supportsMidConvoEffort": True}, {}),
+    (CLAUDE, "off", {"forceAdaptiveThinking": True, "supportsMidConvoEffort": True}, {}),
     (CLAUDE, "off", {"allowedFallbackModels": [{"provider": "stub", "model": "m0", "cost": RATES}]}, {}),
     (
         CLAUDE,
@@ -102,6 +104,7 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ),
     (RESPONSES, "off", {}, {}),
     (RESPONSES, "high", {"supportsStrictMode": True, "sessionAffinityFormat": "openrouter"}, {}),
+    (RESPONSES, "high", {"supportsMidConvoEffort": True}, {}),
     (RESPONSES, "low", {"supportsMaxOutputTokens": False, "promptCacheKeyMode": "disabled"}, {"input": ["text"]}),
     (AZURE, "medium", {}, {}),
     (GEMINI, "high", {}, {"id": "gemini-2.5-pro", "input": ["text"]}),
@@ -158,7 +161,11 @@ HEADERS = (
 def comparable(api: str, body: dict[str, Any]) -> dict[str, Any]:
     """Return a request without what is each program's own: prompt, descriptions of tools, made-up ids, fillers."""
     name = MESSAGES.get(api, "messages")
-    messages = [message for message in body[name] if message.get("role") not in ("system", "developer")]
+    messages = [
+        message
+        for message in body[name]
+        if message.get("role") not in ("system", "developer") or not message["content"]
+    ]
     roles = [message["role"] for message in body[name] if message.get("role") in ("system", "developer")][:1]
     if api in (RESPONSES, AZURE):
         messages = [_without_own_id(item) for item in messages]

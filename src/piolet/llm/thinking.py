@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from piolet.llm.messages import THINKING_LEVELS, ThinkingLevel
+from piolet.llm.messages import THINKING_LEVELS, AssistantMessage, ThinkingLevel
 from piolet.llm.model import Model, StreamOptions
 
 DEFAULT_BUDGETS: Mapping[str, int] = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
@@ -46,6 +46,16 @@ def requested_level(model: Model, options: StreamOptions) -> ThinkingLevel:
 def provider_level(model: Model, level: ThinkingLevel) -> str:
     """Return what the provider calls `level`: the model's own word, else the level's name."""
     return (model.thinking_level_map or {}).get(level) or level
+
+
+def level_of_answer(message: AssistantMessage, model: Model) -> str | None:
+    """Return what the provider calls the level at which `model` itself gave an answer; None if another one did.
+
+    Where the effort may change within a conversation, it stands before each answer, so that what was sent stays the
+    beginning of what is sent next, and in the prompt cache.
+    """
+    same = (message.provider, message.api, message.model) == (model.provider, model.api, model.id)
+    return message.provider_thinking_level if same else None
 
 
 def thinking_budget(level: ThinkingLevel, budgets: Mapping[str, int]) -> int:

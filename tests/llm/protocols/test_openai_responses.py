@@ -96,6 +96,20 @@ class TestRequest:
         assert ("include" in found) == ("summary" in sent)
         assert "reasoning" not in body(gpt(reasoning=False), reasoning=level)
 
+    def test_an_effort_that_changes_leaves_the_beginning_of_the_request_as_it_was(self) -> None:
+        model = gpt(compat={"supportsMidConvoEffort": True})
+        own = reply(TextContent("A"), stop="stop", provider_thinking_level="high")
+        history = [UserMessage("a", 1), own, UserMessage("b", 3)]
+        first = body(model, Context(history[:1]), reasoning="high")
+        second = body(model, Context(history), reasoning="low")
+        update = {"type": "configuration_update", "reasoning": {"effort": "high"}}
+        assert first["input"][-1] == update
+        assert second["input"][: len(first["input"])] == first["input"]
+        assert second["input"][-1] == {**update, "reasoning": {"effort": "low"}}
+        assert first["reasoning"] == second["reasoning"] == {"effort": "medium", "summary": "auto"}
+        off = body(model, Context(history))
+        assert (off["reasoning"], len(off["input"])) == ({"effort": "none"}, 3)
+
     def test_models_that_choose_their_effort_are_not_asked_for_one(self) -> None:
         model = gpt(compat={"supportsReasoningEffort": False})
         assert body(model, reasoning="high")["reasoning"] == {"summary": "auto"}

@@ -15,6 +15,9 @@ from piolet.llm.messages import ThinkingLevel
 from piolet.llm.model import Context, Model, ModelCost, StreamOptions
 from piolet.llm.thinking import ANSWER_TOKENS, provider_level, thinking_budget
 
+#: The effort that stands above a conversation whose messages change it.
+FIRST_EFFORT = "low"
+
 
 class FallbackModel(Struct, frozen=True):
     """A model that the service may answer with when it will not with the one that was asked, and its rates."""
@@ -36,6 +39,7 @@ class MessagesCompat(Struct, frozen=True, rename="camel"):
     force_adaptive_thinking: bool = False
     allow_empty_signature: bool = False
     supports_strict_tools: bool = False
+    supports_mid_convo_effort: bool = False
     allowed_fallback_models: list[FallbackModel] = []
 
 

@@ -23,10 +23,10 @@ from piolet.llm.messages import (
 )
 from piolet.llm.model import Context, Model, StreamOptions, ToolSpec
 from piolet.llm.protocols import WireProtocol, WireRequest
-from piolet.llm.protocols.anthropic_compat import MessagesCompat, compat_of, limits_and_thinking
+from piolet.llm.protocols.anthropic_compat import FIRST_EFFORT, MessagesCompat, compat_of, effort, limits_and_thinking
 from piolet.llm.protocols.anthropic_messages_stream import MessagesBuilder
 from piolet.llm.schemas import strict_parameters
-from piolet.llm.thinking import requested_level
+from piolet.llm.thinking import level_of_answer, requested_level
 
 NO_OUTPUT = "(no tool output)"
 SEE_IMAGE = "(see attached image)"
@@ -38,8 +38,14 @@ def build_request(model: Model, context: Context, options: StreamOptions) -> Wir
     compat = compat_of(model)
     level = requested_level(model, options)
     mark = _cache_mark(options, compat)
-    body: dict[str, Any] = {"model": model.id, "messages": _messages(context.messages, compat), "stream": True}
+    efforts = compat.supports_mid_convo_effort and compat.force_adaptive_thinking and level != "off"
+    messages = _messages(context.messages, compat, model if efforts else None)
+    body: dict[str, Any] = {"model": model.id, "messages": messages, "stream": True}
     body |= limits_and_thinking(model, context, options, level, adaptive=compat.force_adaptive_thinking)
+    if efforts:
+        messages.append(_effort_from_here(effort(model, level)))
+        body["output_config"] = {"effort": FIRST_EFFORT}
+        body["thinking"]["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
     if context.system_prompt:
         body["system"] = [{"type": "text", "text": context.system_prompt, **mark}]
     if context.tools:
@@ -77,6 +83,8 @@ def _headers(
         betas.append("fine-grained-tool-streaming-2025-05-14")
     if level != "off" and not compat.force_adaptive_thinking:
         betas.append("interleaved-thinking-2025-05-14")
+    if compat.supports_mid_convo_effort:
+        betas += ["mid-conversation-output-config-2026-07-01", "thinking-binding-controls-2026-08-01"]
     if compat.allowed_fallback_models:
         betas.append("server-side-fallback-2026-07-01")
     if betas:
@@ -120,7 +128,10 @@ def _tool(tool: ToolSpec, compat: MessagesCompat) -> dict[str, Any]:
     return {**fields, "input_schema": tool.parameters if strict is None else strict}
 
 
-def _messages(history: Sequence[Message], compat: MessagesCompat) -> list[dict[str, Any]]:
+def _messages(
+    history: Sequence[Message], compat: MessagesCompat, model_of_efforts: Model | None
+) -> list[dict[str, Any]]:
+    """Return the conversation. Before each answer of `model_of_efforts` stands the effort that it was asked for at."""
     messages: list[dict[str, Any]] = []
     results: list[ToolResultMessage] = []
     for position, message in enumerate(history):
@@ -129,6 +140,8 @@ def _messages(history: Sequence[Message], compat: MessagesCompat) -> list[dict[s
                 messages.append({"role": "user", "content": _user_content(message.content)})
             case AssistantMessage():
                 if blocks := _assistant_blocks(message, compat):
+                    if model_of_efforts is not None and (word := level_of_answer(message, model_of_efforts)):
+                        messages.append(_effort_from_here(word))
                     messages.append({"role": "assistant", "content": blocks})
             case ToolResultMessage():
                 results.append(message)
@@ -137,6 +150,10 @@ def _messages(history: Sequence[Message], compat: MessagesCompat) -> list[dict[s
                     messages.append({"role": "user", "content": _results(results)})
                     results = []
     return messages
+
+
+def _effort_from_here(word: str) -> dict[str, Any]:
+    return {"role": "system", "content": [], "output_config": {"effort": word}}
 
 
 def _user_content(content: str | Sequence[UserBlock]) -> str | list[dict[str, Any]]:

@@ -29,11 +29,13 @@ from piolet.llm.protocols import WireProtocol, WireRequest
 from piolet.llm.protocols.openai_responses_compat import ResponsesCompat, compat_of
 from piolet.llm.protocols.openai_responses_stream import ResponsesBuilder
 from piolet.llm.schemas import grammar_field, grammar_of, strict_parameters
-from piolet.llm.thinking import provider_level, requested_level
+from piolet.llm.thinking import level_of_answer, provider_level, requested_level
 
 NO_OUTPUT = "(no tool output)"
 MAX_ID = 64
 MIN_OUTPUT_TOKENS = 16
+#: The effort that stands above a conversation whose items change it.
+FIRST_EFFORT = "medium"
 
 
 def build_request(model: Model, context: Context, options: StreamOptions) -> WireRequest:
@@ -50,12 +52,16 @@ def request_body(model: Model, context: Context, options: StreamOptions, compat:
     """Return the body for one answer, which Azure takes too."""
     grammar = compat.supports_openai_grammar_tools
     text_fields = {tool.name: grammar_field(tool) or "" for tool in context.tools if grammar_of(tool, grammar)}
-    items = _Items(text_fields)
+    level = requested_level(model, options)
+    efforts = compat.supports_mid_convo_effort and level != "off"
+    items = _Items(text_fields, model if efforts else None)
     if context.system_prompt:
         role = "developer" if model.reasoning and compat.supports_developer_role else "system"
         items.sent.append({"role": role, "content": context.system_prompt})
     for position, message in enumerate(context.messages):
         items.add(position, message)
+    if efforts:
+        items.sent.append(_effort_from_here(provider_level(model, level)))
     body: dict[str, Any] = {"model": model.id, "input": items.sent, "stream": True, "store": False}
     if compat.supports_max_output_tokens:
         body["max_output_tokens"] = max(MIN_OUTPUT_TOKENS, output_limit(model, context, options.max_tokens))
@@ -68,7 +74,7 @@ def request_body(model: Model, context: Context, options: StreamOptions, compat:
     body |= _reasoning(model, options, compat)
     body |= _cache_fields(options, compat)
     body |= model.sampling_params or {}
-    body |= (model.sampling_params_by_thinking_level or {}).get(requested_level(model, options), {})
+    body |= (model.sampling_params_by_thinking_level or {}).get(level, {})
     body |= options.sampling_params
     return body
 
@@ -95,6 +101,7 @@ def _reasoning(model: Model, options: StreamOptions, compat: ResponsesCompat) ->
     word = provider_level(model, level)
     if level == "off":
         return {"reasoning": {"effort": "none" if word == "off" else word}} if compat.supports_reasoning_effort else {}
+    word = FIRST_EFFORT if compat.supports_mid_convo_effort else word
     effort = {"effort": word} if compat.supports_reasoning_effort else {}
     return {"reasoning": {**effort, "summary": "auto"}, "include": ["reasoning.encrypted_content"]}
 
@@ -145,12 +152,14 @@ def id_rule(model: Model) -> IdRule:
 
 class _Items:
     """The conversation as items, `sent`. `text_fields`: the argument that a tool with a grammar has, by its name.
+    `model_of_efforts`: before its answers stands the effort that each was asked for at.
 
     A call id that the conversation has twice is replaced the second time: some servers count anew in each answer.
     """
 
-    def __init__(self, text_fields: Mapping[str, str]) -> None:
+    def __init__(self, text_fields: Mapping[str, str], model_of_efforts: Model | None) -> None:
         self.sent: list[dict[str, Any]] = []
+        self._model_of_efforts = model_of_efforts
         self._text_fields = text_fields
         self._call_ids: dict[str, str] = {}
         self._taken: set[str] = set()
@@ -170,6 +179,8 @@ class _Items:
 
     def _add_answer(self, position: int, message: AssistantMessage) -> None:
         """Add the blocks of an answer. Reasoning is refused without the item that it led to, so it waits for one."""
+        if self._model_of_efforts is not None and (word := level_of_answer(message, self._model_of_efforts)):
+            self.sent.append(_effort_from_here(word))
         reasoning: list[dict[str, Any]] = []
         for number, block in enumerate(message.content):
             match block:
@@ -202,6 +213,10 @@ class _Items:
             text = str(call.arguments.get(self._text_fields[call.name], ""))
             return {"type": "custom_tool_call", **item, "input": text}
         return {"type": "function_call", **item, "arguments": dumps(call.arguments)}
+
+
+def _effort_from_here(word: str) -> dict[str, Any]:
+    return {"type": "configuration_update", "reasoning": {"effort": word}}
 
 
 def _user_content(content: str | Sequence[UserBlock]) -> list[dict[str, Any]]:

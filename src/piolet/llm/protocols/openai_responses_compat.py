@@ -20,6 +20,7 @@ class ResponsesCompat(Struct, frozen=True, rename="camel"):
     supports_reasoning_effort: bool = True
     supports_openai_grammar_tools: bool = field(default=False, name="supportsOpenAIGrammarTools")
     supports_explicit_prompt_cache_mode: bool = False
+    supports_mid_convo_effort: bool = False
     prompt_cache_key_mode: Literal["auto", "enabled", "disabled"] = "auto"
     session_affinity_format: Literal["openrouter", "openai", "openai-nosession"] = "openai"
 
