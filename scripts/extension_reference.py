@@ -244,7 +244,9 @@ def _records() -> Iterator[str]:
     for name in sorted(ext.__all__, key=str.lower):
         kind = getattr(ext, name)
         if inspect.isclass(kind) and issubclass(kind, msgspec.Struct) and name not in covered:
-            yield _wrapped(f"**`{name}({_fields(kind)})`** {_description(kind)}")
+            computed = [f"`{text}`" for field, text in _members(kind) if field not in kind.__struct_fields__]
+            more = f" It also has {', '.join(computed)}." if computed else ""
+            yield _wrapped(f"**`{name}({_fields(kind)})`** {_description(kind)}{more}")
 
 
 def _helpers() -> Iterator[str]:

@@ -48,7 +48,7 @@ Ask: TypeAlias = Callable[[str, Sequence[TrustOption]], Awaitable[TrustOption | 
 
 
 class TrustDecision(Struct, frozen=True):
-    """What a handler of `PROJECT_TRUST` returns. `remember`: the answer is saved."""
+    """What a handler of ``project_trust`` returns. `remember`: the answer is saved."""
 
     trusted: Answer
     remember: bool = False
