@@ -8,6 +8,7 @@ import os
 import signal
 import struct
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import IO
 import pytest
 
 from tests.support.replies import Call, openai
-from tests.support.rpc import RpcClient, rpc
+from tests.support.rpc import PATIENCE, RpcClient, rpc
 from tests.support.run import Place
 from tests.support.server import Reply, Request, ScriptedServer
 from tests.support.timing import quickest, wait_until
@@ -151,7 +152,13 @@ def test_a_prompt_without_a_model_is_refused_with_the_ways_on(place: Place) -> N
 
 
 def test_templates_and_skills_are_expanded_when_queued_too(place: Place, serve: Callable[..., ScriptedServer]) -> None:
-    server = serve([{**openai("One."), "delay_ms": 300}, openai("Two."), openai("Three.")])
+    queued = threading.Event()
+
+    def reply(request: Request) -> Reply:
+        assert queued.wait(PATIENCE)
+        return openai("Answer.")
+
+    server = serve(reply)
     (place.agent / "prompts").mkdir(parents=True)
     (place.agent / "prompts" / "greet.md").write_text("Greet $1.\n")
     (place.agent / "skills" / "demo").mkdir(parents=True)
@@ -160,6 +167,7 @@ def test_templates_and_skills_are_expanded_when_queued_too(place: Place, serve: 
         client.request("prompt", message="start")
         assert client.data("steer", message="/greet Bob") == {"disposition": "queued"}
         assert client.data("follow_up", message="/skill:demo please") == {"disposition": "queued"}
+        queued.set()
         client.wait(type="agent_settled")
     texts = json.dumps(server.requests[-1].body)
     assert "Greet Bob." in texts
@@ -249,8 +257,9 @@ def test_a_new_session_in_the_middle_of_a_run_stops_it_and_keeps_what_came(
     serve([openai("First."), {"stream": [*part, {"sleep_ms": 20_000}]}])
     with rpc(place, "--model", "stub/m1") as client:
         client.prompt("one")
-        client.request("prompt", message="two")
-        client.wait(len(client.records), type="message_update")
+        id = client.send("prompt", message="two")
+        client.response(id)
+        client.wait(client.find(type="response", id=id) or 0, type="message_update")
         assert client.data("new_session") == {"cancelled": False}
         assert client.data("get_state")["messageCount"] == 0
     (path,) = place.sessions()
@@ -273,8 +282,10 @@ def test_a_session_is_exported_once_it_is_saved(place: Place, client: RpcClient)
 # ---- the user's commands
 
 
-def test_output_of_a_command_comes_while_it_runs(client: RpcClient) -> None:
-    id = client.send("bash", command="echo one; sleep 0.3; echo two")
+def test_output_of_a_command_comes_while_it_runs(place: Place, client: RpcClient) -> None:
+    id = client.send("bash", command="echo one; until [ -e on ]; do sleep 0.01; done; echo two")
+    client.wait(type="bash_execution_update", id=id)
+    (place.cwd / "on").touch()
     assert client.response(id)["data"]["output"] == "one\ntwo\n"
     assert [record["delta"] for record in client.events("bash_execution_update")] == ["one\n", "two\n"]
 
@@ -299,6 +310,7 @@ def test_the_end_of_the_input_ends_a_run_without_further_events(
     with rpc(place, "--model", "stub/m1") as client:
         client.request("prompt", message="hi")
         server.wait_for_requests(1)
+        client.data("get_state")
         count = len(client.records)
         assert client.close() == 0
         assert len(client.records) == count

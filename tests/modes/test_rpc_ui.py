@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.replies import openai
-from tests.support.rpc import RpcClient, rpc
+from tests.support.rpc import PATIENCE, RpcClient, rpc
 from tests.support.run import ROOT, Place
-from tests.support.server import ScriptedServer
+from tests.support.server import Reply, Request, ScriptedServer
 
 HOST = (sys.executable, str(Path(__file__).with_name("rpc_host.py")))
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -126,16 +127,23 @@ def test_input_handlers_take_and_change_prompts(client: RpcClient, server: Scrip
 def test_a_shutdown_that_an_extension_asks_for_ends_when_idle(client: RpcClient) -> None:
     client.prompt("hi")
     assert client.request("prompt", message="/stop")["success"]
-    assert client.wait_for_exit(5) == 0
+    assert client.wait_for_exit() == 0
 
 
 def test_a_shutdown_waits_for_the_run(place: Place) -> None:
-    with ScriptedServer([{**openai("Hello."), "delay_ms": 700}]) as server:
+    asked = threading.Event()
+
+    def reply(request: Request) -> Reply:
+        assert asked.wait(PATIENCE)
+        return openai("Hello.")
+
+    with ScriptedServer(reply) as server:
         place.write_models(server.url)
         with rpc(place, command=HOST, env={"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}) as client:
             client.request("prompt", message="hi")
             client.request("prompt", message="/stop")
-            assert client.wait_for_exit(10) == 0
+            asked.set()
+            assert client.wait_for_exit() == 0
             assert client.records[-1]["type"] == "agent_settled"
 
 

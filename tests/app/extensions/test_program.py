@@ -192,7 +192,7 @@ def test_a_session_is_left_in_order(place: Place, server: ScriptedServer) -> Non
     log.unlink()
     with rpc(place, "--model", "stub/m1") as client:
         client.prompt("hi")
-        assert client.close(10) == 0
+        assert client.close() == 0
     assert log.read_text() == "bye quit\n"
 
 
@@ -259,5 +259,5 @@ def test_dialogs_are_cancelled_when_the_client_leaves(place: Place, server: Scri
     )
     with rpc(place, "--model", "stub/m1") as client:
         client.data("get_state")
-        assert client.close(10) == 0
+        assert client.close() == 0
     assert log.read_text() == "None"
