@@ -110,6 +110,16 @@ def test_a_failed_installation_says_why_and_leaves_no_entry(place: Place, reposi
     assert not (place.agent / "settings.json").exists()
 
 
+def test_what_fetches_is_run_away_from_the_project_and_passwords_are_not_shown(place: Place, tmp_path: Path) -> None:
+    pip = tmp_path / "pip"
+    pip.write_text(f"#!/bin/sh\npwd > {tmp_path}/where\necho 'no https://me:secret@pypi.example/simple' >&2\nexit 1\n")
+    pip.chmod(0o755)
+    place.write_settings({"piolet": {"pipCommand": [str(pip)]}})
+    done = place.run("install", "pypi:knots", env={"PI_OFFLINE": ""})
+    assert (tmp_path / "where").read_text() == "/\n"
+    assert done.stderr.endswith("knots could not be fetched: no https://pypi.example/simple\n")
+
+
 def test_installing_offline_is_refused(place: Place) -> None:
     done = place.run("install", "git:git.example/team/knots")
     assert done.exit == 1

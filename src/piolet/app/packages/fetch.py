@@ -31,6 +31,9 @@ from piolet.app.packages.sources import (
 
 #: Kept out of the project's own repository.
 _GITIGNORE = "*\n!.gitignore\n"
+#: Set for what git starts: they would lead git to another repository.
+_OF_A_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+_PASSWORD = re.compile(r"://[^/@\s]*@")
 #: What ends the name in a requirement.
 _NAME = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -167,19 +170,31 @@ def _npm_dependencies(prefix: Path) -> object:
 
 
 def _run(command: Sequence[str], what: str) -> None:
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env=environment
-        )
+        done = _done(command)
     except FileNotFoundError:
-        raise PackageError(f"{command[0]} is needed for {what} and is not installed") from None
+        raise PackageError(f"{command[0]} is needed for {_shown(what)} and is not installed") from None
     if done.returncode:
         lines = [line for line in (done.stderr or done.stdout).strip().split("\n") if line.strip()]
-        raise PackageError(f"{what} could not be fetched: {lines[-1] if lines else f'exit code {done.returncode}'}")
+        reason = lines[-1] if lines else f"exit code {done.returncode}"
+        raise PackageError(_shown(f"{what} could not be fetched: {reason}"))
 
 
 def _try(command: Sequence[str]) -> str:
     """Return what a command prints, empty if it fails."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    done = _done(command)
     return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _done(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command away from the project: its files must not say where packages come from."""
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_A_REPOSITORY}
+    environment["GIT_TERMINAL_PROMPT"] = "0"
+    return subprocess.run(
+        command, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env=environment
+    )
+
+
+def _shown(text: str) -> str:
+    """Return `text` without the passwords of its addresses."""
+    return _PASSWORD.sub("://", text)

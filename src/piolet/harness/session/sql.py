@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import sqlalchemy as sql
 from msgspec import Struct
+
+try:
+    import sqlalchemy as sql
+except ImportError as error:
+    raise ImportError("Sessions in a database need SQLAlchemy: pip install 'piolet[sql]'") from error
 
 from piolet.base.files import write_private
 from piolet.base.json import loads
