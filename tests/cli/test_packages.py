@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.run import Place
+from tests.support.run import PIOLET, Place
 from tests.support.server import ScriptedServer
+from tests.support.terminal import Terminal
 
 SKILL = "---\nname: knots\ndescription: Ties knots.\n---\nTie them.\n"
 
@@ -155,6 +156,21 @@ def test_single_resources_are_switched(place: Place) -> None:
     assert _commands(place) == ["hello"]
     assert place.run("config", "--on", "prompts/bye.md").exit == 0
     assert sorted(_commands(place)) == ["bye", "hello"]
+
+
+def test_at_a_terminal_resources_are_switched_by_number(place: Place) -> None:
+    (place.cwd / "mine" / "prompts").mkdir(parents=True)
+    (place.cwd / "mine" / "prompts" / "hello.md").write_text("Hello.\n")
+    place.run("install", "./mine")
+    with Terminal([*PIOLET, "config"], cwd=place.cwd, env=place.environment()) as terminal:
+        terminal.wait_for("1 [x] prompts", timeout=60)
+        terminal.send("7\r")
+        terminal.wait_for("7 is no number of this list", timeout=60)
+        terminal.send("1\r")
+        terminal.wait_for("1 [ ] prompts", timeout=60)
+        terminal.send("\r")
+        assert terminal.wait_for_exit(60) == 0
+    assert _commands(place) == []
 
 
 def test_an_update_tells_whose_list_of_models_could_not_be_had(place: Place) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from piolet.app.options import RuntimeOptions, agent_dir
 from piolet.app.packages.manager import Installed, PackageManager
 from piolet.app.packages.sources import PackageError, is_package
-from piolet.app.resources.resolve import Places
+from piolet.app.resources.resolve import Places, Resource
 from piolet.app.services import project_trust
 from piolet.app.settings import SettingsError
 from piolet.app.settings_files import Scope, SettingsFiles
@@ -193,11 +194,38 @@ def _config(arguments: Namespace) -> int:
             if len(wanted) != 1:
                 raise PackageError(f"{path} names {len(wanted)} resources; `piolet config` lists their paths")
             manager.switch(wanted[0], on=on)
-    for one in manager.resources() if arguments.on or arguments.off else resources:
-        print(f"[{'x' if one.enabled else ' '}] {one.kind:<10}  {one_line(one.path)}  ({one_line(one.source)})")
     if not resources:
         print("There are no resources to switch")
+    elif arguments.on or arguments.off or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        for one in manager.resources():
+            print(_row(one))
+    else:
+        _choose(manager)
     return 0
+
+
+def _choose(manager: PackageManager) -> None:
+    """Let somebody at a terminal switch one resource after the other."""
+    while True:
+        resources = manager.resources()
+        for number, one in enumerate(resources, 1):
+            print(f"{number:>3} {_row(one)}")
+        try:
+            answer = input("Number to switch, or Enter to end: ").strip()
+        except (EOFError, KeyboardInterrupt):
+            answer = ""
+            print()
+        if not answer:
+            return
+        if answer.isdecimal() and 1 <= int(answer) <= len(resources):
+            chosen = resources[int(answer) - 1]
+            manager.switch(chosen, on=not chosen.enabled)
+        else:
+            print(f"{one_line(answer)} is no number of this list")
+
+
+def _row(one: Resource) -> str:
+    return f"[{'x' if one.enabled else ' '}] {one.kind:<10}  {one_line(one.path)}  ({one_line(one.source)})"
 
 
 def _refuse_offline(command: str) -> None:
