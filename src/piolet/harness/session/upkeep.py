@@ -50,6 +50,8 @@ def delete_session(path: str) -> Literal["trash", "deleted"]:
     path = os.path.abspath(path)
     if not os.path.lexists(path):
         raise SessionError(f"There is no session file {path}")
+    if os.path.isfile(path) and not os.access(path, os.R_OK):
+        raise SessionError(f"{path} cannot be read, so nobody knows whether it is a session; it was left as it is")
     if not os.path.isfile(path) or discover_header(path) is None:
         raise NotASession(f"{path} is not a session file; it was left as it is")
     presence = Presence(path)
