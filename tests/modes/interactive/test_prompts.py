@@ -150,3 +150,13 @@ async def test_nothing_is_sent_before_the_start_is_over(tmp_path: Path) -> None:
         await desk.until(lambda: desk.face.started)
         await desk.until(lambda: desk.draft == "early")
         assert not desk.runtime.services.trusted
+
+
+async def test_without_a_model_the_user_is_told_how_to_get_one_and_keeps_the_prompt(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        desk.runtime.services.models.unregister_provider("test")
+        await desk.submit("/new")
+        await desk.see("New session started")
+        await desk.submit("go")
+        await desk.see("Error: No model can be used yet: /login stores the key of a provider")
+        await desk.until(lambda: desk.draft == "go")

@@ -13,6 +13,7 @@ from piolet.modes.interactive.commands.unknown import ask_about_unknown
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
 
+NO_MODEL = "No model can be used yet: /login stores the key of a provider, /model chooses one of its models"
 _COMMAND = re.compile(r"/([\w:.-]+)(?:\s+(.*))?\Z", re.DOTALL)
 
 
@@ -59,7 +60,7 @@ class Submission:
         try:
             await session.prompt(prompt, behavior=behavior)
         except PromptRejected as error:
-            face.presenter.error(str(error))
+            face.presenter.error(NO_MODEL if session.model is None else str(error))
             if not face.editor.buffer.text:
                 face.set_editor_text(prompt.text)
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from piolet.app.model_choice import start_level
 from piolet.llm.credentials.records import ApiKeyCredential
@@ -18,34 +18,42 @@ from piolet.tui.select_list import Item
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
 
+How: TypeAlias = Literal["account", "key"]
+
 
 async def login(face: Face, rest: str) -> None:
     """``/login [PROVIDER]``: sign in with an account, or store a key."""
-    models = face.runtime.services.models
-    provider: str | None = rest or None
-    how: Literal["account", "key"] | None
-    if provider is None:
-        how = await face.dialogs.choose(
-            "Log in",
-            [Item("account", "Sign in with an account"), Item("key", "Sign in with an API key")],
-        )
-        if how is None:
-            return
-        names = models.providers() if how == "key" else [name for name in models.providers() if models.login(name)]
-        if not names:
-            face.presenter.status("No provider here has a login with an account; choose the API key")
-            return
-        provider = await face.dialogs.choose("Provider", [_item(face, name) for name in names], search=True)
-        if provider is None:
-            return
-    elif models.get_provider(provider) is None:
-        face.presenter.error(f'Unknown provider "{provider}". Known ones: {", ".join(models.providers())}')
+    chosen = _named(face, rest) if rest else await _choose(face)
+    if chosen is None:
         return
-    else:
-        how = "account" if models.login(provider) else "key"
+    how, provider = chosen
     done = await (_sign_in(face, provider) if how == "account" else _store_key(face, provider))
     if done:
         await _begin_to_use(face, provider)
+
+
+def _named(face: Face, provider: str) -> tuple[How, str] | None:
+    """Return how to log in to `provider`; None, which is told, if there is none of that name."""
+    models = face.runtime.services.models
+    if models.get_provider(provider) is None:
+        face.presenter.error(f'Unknown provider "{provider}". Known ones: {", ".join(models.providers())}')
+        return None
+    return "account" if models.login(provider) else "key", provider
+
+
+async def _choose(face: Face) -> tuple[How, str] | None:
+    """Let the user choose how to log in, and where; dismissing the second question leads back to the first."""
+    models = face.runtime.services.models
+    ways: Sequence[Item[How]] = [Item("account", "Sign in with an account"), Item("key", "Sign in with an API key")]
+    while (how := await face.dialogs.choose("Log in", ways)) is not None:
+        names = models.providers() if how == "key" else [name for name in models.providers() if models.login(name)]
+        if not names:
+            face.presenter.status("No provider here has a login with an account; choose the API key")
+            continue
+        provider = await face.dialogs.choose("Provider", [_item(face, name) for name in names], search=True)
+        if provider is not None:
+            return how, provider
+    return None
 
 
 async def complete_provider(face: Face, prefix: str) -> Sequence[Suggestion]:
