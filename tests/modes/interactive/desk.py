@@ -121,6 +121,7 @@ async def opened(
     ready: bool = True,
     last: Reply | None = None,
     at_home: bool = False,
+    gate: asyncio.Event | None = None,
 ) -> AsyncIterator[Desk]:
     """Open the mode in `folder`/cwd with `folder`/home; `at_home`: in a folder of the home. `ready`: wait until it
     takes prompts. `model`: what is used; None: what is configured."""

@@ -152,11 +152,24 @@ async def test_nothing_is_sent_before_the_start_is_over(tmp_path: Path) -> None:
         assert not desk.runtime.services.trusted
 
 
+async def test_what_is_sent_before_the_start_is_over_stays_in_the_editor(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with opened(tmp_path, says("One."), ready=False, gate=gate) as desk:
+        desk.type("early")
+        desk.key("enter")
+        await desk.see("Startup is still in progress")
+        await desk.until(lambda: desk.draft == "early")
+        gate.set()
+        await desk.until(lambda: desk.face.started)
+        desk.key("enter")
+        await desk.see("One.")
+
+
 async def test_without_a_model_the_user_is_told_how_to_get_one_and_keeps_the_prompt(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         desk.runtime.services.models.unregister_provider("test")
         await desk.submit("/new")
         await desk.see("New session started")
         await desk.submit("go")
-        await desk.see("Error: No model can be used yet: /login stores the key of a provider")
+        await desk.see("Error: No model can be used yet: /login stores credentials")
         await desk.until(lambda: desk.draft == "go")

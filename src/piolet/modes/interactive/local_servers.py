@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from piolet.app.local_models import unconfigured_servers
 from piolet.app.settings import Settings, SettingsError
-from piolet.modes.interactive.commands.models import use
+from piolet.modes.interactive.commands.models import NO_MODEL, use
 from piolet.tui.select_list import Item
 
 if TYPE_CHECKING:
@@ -46,4 +46,4 @@ async def offer_local_servers(face: Face) -> None:
             services.files.set(Settings.local_servers, False)
     except SettingsError as error:
         face.presenter.error(str(error))
-    face.presenter.warn("No model can be used yet: /login stores credentials of a provider")
+    face.presenter.warn(NO_MODEL)

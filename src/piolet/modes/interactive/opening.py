@@ -21,7 +21,6 @@ from piolet.modes.interactive.commands.resume import choose_session
 from piolet.modes.interactive.commands.trust import ask_trust
 from piolet.modes.interactive.local_servers import offer_local_servers
 from piolet.modes.interactive.screen_ui import ScreenUI
-from piolet.modes.interactive.submission import NO_MODEL
 from piolet.modes.interactive.whats_new import news
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from piolet.app.hook_points import Behavior
 from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.modes.interactive.commands import table
+from piolet.modes.interactive.commands.models import NO_MODEL
 from piolet.modes.interactive.commands.unknown import ask_about_unknown
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
 
-NO_MODEL = "No model can be used yet: /login stores the key of a provider, /model chooses one of its models"
 _COMMAND = re.compile(r"/([\w:.-]+)(?:\s+(.*))?\Z", re.DOTALL)
 
 

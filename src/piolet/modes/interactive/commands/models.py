@@ -19,6 +19,8 @@ from piolet.tui.select_list import Item
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
 
+NO_MODEL = "No model can be used yet: /login stores credentials of a provider"
+
 
 class Choice(NamedTuple):
     """A model that was chosen; `save`: it becomes the default too."""
@@ -51,7 +53,7 @@ async def select_model(face: Face, query: str = "") -> None:
 
 async def _choose(face: Face, models: Sequence[Model], query: str) -> None:
     if not models:
-        face.presenter.error("No model can be used yet: /login stores credentials of a provider")
+        face.presenter.error(NO_MODEL)
         return
     scope = [scoped.model for scoped in face.runtime.session.scope]
     choice = await face.ask(partial(_panel, face, models, scope, query))

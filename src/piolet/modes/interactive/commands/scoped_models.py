@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from piolet.app.settings import Settings
 from piolet.llm.model import Model
 from piolet.llm.patterns import ScopedModel
+from piolet.modes.interactive.commands.models import NO_MODEL
 from piolet.tui.component_input import Input, move_in
 from piolet.tui.fuzzy import rank
 from piolet.tui.keymap import Keymap
@@ -26,7 +27,7 @@ async def scoped_models(face: Face, rest: str) -> None:
     """``/scoped-models``: changes count at once, for this session; the save key keeps them."""
     models = face.runtime.services.models.get_available()
     if not models:
-        face.presenter.error("No model can be used yet: /login stores credentials of a provider")
+        face.presenter.error(NO_MODEL)
         return
     before = {scoped.model.key: scoped for scoped in face.runtime.session.scope}
 
