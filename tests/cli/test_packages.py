@@ -147,6 +147,17 @@ def test_a_local_package_is_used_where_it_is(place: Place) -> None:
     assert (place.cwd / "mine" / "prompts" / "hello.md").exists()
 
 
+def test_entries_that_name_no_package_are_listed_and_can_be_removed(place: Place) -> None:
+    broken = ["pypi: !", "dist:gone", "npm:../x"]
+    place.write_settings({"packages": broken})
+    listed = place.run("list")
+    assert [line.split("  ")[0] for line in listed.stdout.splitlines()] == broken
+    assert place.run("install", "./").exit == 0
+    for source in broken:
+        assert place.run("remove", source).exit == 0
+    assert _settings(place)["packages"] == [str(place.cwd)]
+
+
 def test_single_resources_are_switched(place: Place) -> None:
     (place.cwd / "mine" / "prompts").mkdir(parents=True)
     (place.cwd / "mine" / "prompts" / "hello.md").write_text("Hello.\n")

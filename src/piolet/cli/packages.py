@@ -102,7 +102,7 @@ def _list(arguments: Namespace) -> int:
     packages = [package for manager in _managers(arguments) for package in manager.packages()]
     for package in packages:
         notes = [package.scope] + ["pinned"] * package.pinned + ["missing"] * (not package.present)
-        print(f"{one_line(package.source)}  ({', '.join(notes)})  {package.path}")
+        print(f"{one_line(package.source)}  ({', '.join(notes)})  {package.path or package.problem}")
     if not packages:
         print("No packages are installed")
     return 0

@@ -19,13 +19,17 @@ from piolet.app.settings_files import Scope, SettingsFiles
 
 
 class Installed(Struct, frozen=True):
-    """An entry of ``packages``. `path`: where it is, or would be; `present`: whether it is there."""
+    """An entry of ``packages``. `path`: where it is, or would be; None for what is no package, as `problem` says."""
 
     source: str
     scope: Scope
-    path: Path
-    present: bool
-    pinned: bool
+    path: Path | None
+    pinned: bool = False
+    problem: str | None = None
+
+    @property
+    def present(self) -> bool:
+        return self.path is not None and self.path.exists()
 
 
 class PackageManager:
@@ -61,17 +65,17 @@ class PackageManager:
 
     def remove(self, text: str) -> None:
         """Take a package out of the settings and delete what was fetched. Raises `PackageError` if it is not there."""
-        source = parse_source(text)
-        if isinstance(source, LocalSource):
-            text = self._stored_path(source)
-            source = parse_source(text)
         entries = self._entries()
+        if text not in map(_source_of, entries):
+            source = parse_source(text)
+            text = self._stored_path(source) if isinstance(source, LocalSource) else text
         place = self._find(text, entries)
         if place is None:
             raise PackageError(f"{text} is not installed here; `piolet list` shows what is")
         del entries[place]
         self._files.write(["packages"], entries or None, self._scope)
-        self._fetcher.remove(source)
+        if self._installed(text).path is not None:
+            self._fetcher.remove(parse_source(text))
         self._files.remove_empty(self._scope)
 
     def update(self, text: str | None = None) -> Iterator[Installed]:
@@ -81,7 +85,7 @@ class PackageManager:
         """
         problems = []
         for installed in self.packages():
-            if text is not None and self._identity(installed.source) != self._identity(text):
+            if installed.path is None or (text is not None and not self._is_same(installed.source, text)):
                 continue
             source = parse_source(installed.source)
             if not installed.pinned and not isinstance(source, LocalSource):
@@ -138,20 +142,24 @@ class PackageManager:
         return list(listed) if isinstance(listed, list) else []
 
     def _find(self, text: str, entries: Sequence[Any]) -> int | None:
-        wanted = self._identity(text)
-        places = (
-            i for i, entry in enumerate(entries) if _source_of(entry) and self._identity(_source_of(entry)) == wanted
-        )
+        places = (i for i, entry in enumerate(entries) if _source_of(entry) and self._is_same(_source_of(entry), text))
         return next(places, None)
 
-    def _identity(self, text: str) -> str:
-        return identity(parse_source(text), self._places.base(self._scope), self._places.home)
+    def _is_same(self, one: str, other: str) -> bool:
+        """Whether two source strings name one package; those that name none are the same if they are written so."""
+        try:
+            base, home = self._places.base(self._scope), self._places.home
+            return identity(parse_source(one), base, home) == identity(parse_source(other), base, home)
+        except (PackageError, ValueError):
+            return one == other
 
     def _installed(self, text: str) -> Installed:
-        source = parse_source(text)
-        path = installed_path(source, self._places.base(self._scope), self._places.home)
-        pinned = False if isinstance(source, LocalSource) else source.pinned
-        return Installed(text, self._scope, path, path.exists(), pinned)
+        try:
+            source = parse_source(text)
+            path = installed_path(source, self._places.base(self._scope), self._places.home)
+        except (PackageError, ValueError) as error:
+            return Installed(text, self._scope, None, problem=str(error))
+        return Installed(text, self._scope, path, not isinstance(source, LocalSource) and source.pinned)
 
     def _stored_path(self, source: LocalSource) -> str:
         """A path is given relative to the working directory; the settings keep it whole."""
