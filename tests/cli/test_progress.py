@@ -120,5 +120,5 @@ def test_packages_that_are_fetched_at_the_start_are_shown(place: Place, gate: Pa
     with Terminal(argv, cwd=place.cwd, env=place.environment() | {"PI_OFFLINE": ""}) as terminal:
         terminal.wait_for("Fetching pypi:ropes...", 60)
         gate.write_text("\n")
-        terminal.wait_for("DEMO" if mode else "Fetched pypi:ropes", 60)
+        terminal.wait_for("DEMO" if mode else "Type to the model", 60)
         assert "Fetching" not in terminal.text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,11 +77,9 @@ async def open_on_screen(face: Face, opening: Opening) -> None:
         await face.submission.send(prompt)
 
 
-@contextmanager
-def _fetching(face: Face, source: str) -> Iterator[None]:
-    face.presenter.status(f"Fetching {source}...")
-    yield
-    face.presenter.status(f"Fetched {source}")
+def _fetching(face: Face, source: str) -> AbstractContextManager[object]:
+    face.presenter.status(f"Fetching {source}...")  # it gives way to what is opened then
+    return nullcontext()
 
 
 async def _tell_of_tmux(face: Face) -> None:
