@@ -76,6 +76,7 @@ async def test_a_new_session_makes_the_old_objects_stale_and_goes_on_in_the_new_
             await new.send_user_message("first in the new one")
 
         old = ctx.session_manager.get_session_id()
+        ui, session, models = ctx.ui, ctx.session_manager, ctx.model_registry
         outcome = await ctx.new_session(setup=setup, with_session=go_on)
         assert not outcome.cancelled
         for use in (
@@ -87,6 +88,9 @@ async def test_a_new_session_makes_the_old_objects_stale_and_goes_on_in_the_new_
             lambda: ctx.ui,
             lambda: ctx.session_manager,
             lambda: ctx.is_idle(),
+            lambda: ui.notify("late"),
+            lambda: session.get_branch(),
+            lambda: models.get_all(),
         ):
             with pytest.raises(StaleContextError, match="replaced or reloaded"):
                 use()  # type: ignore[no-untyped-call]

@@ -27,9 +27,17 @@ class AskingUI:
         self._tell = tell
         self._open = set() if open is None else open
 
-    def of(self, owner: object) -> AskingUI:
-        """Return the same for one extension; its dialogs count with those of the others."""
-        return AskingUI(lambda: self._ui().of(owner), self._tell, self._open)
+    def of(self, owner: object, check: Callable[[], None]) -> AskingUI:
+        """Return the same for one extension; its dialogs count with those of the others.
+
+        `check` raises when the extension must not use it any more.
+        """
+
+        def ui() -> UI:
+            check()
+            return self._ui().of(owner)
+
+        return AskingUI(ui, self._tell, self._open)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ui(), name)

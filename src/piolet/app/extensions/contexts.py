@@ -7,20 +7,20 @@ A context belongs to one extension and one session; when that session is replace
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
 from piolet.app.extensions.definitions import ContextUsage, DeliverAs, Mode, Outcome, ToolInfo
+from piolet.app.extensions.model_registry import ModelRegistry
 from piolet.app.extensions.results import as_message_draft
+from piolet.app.extensions.session_view import SessionView
 
 if TYPE_CHECKING:
     from piolet.agent.tools import OnUpdate, ToolResult
     from piolet.app.agent_session import AgentSession
     from piolet.app.extensions.extension import Extension
-    from piolet.app.extensions.model_registry import ModelRegistry
     from piolet.app.extensions.runner import ExtensionRunner, Seat
-    from piolet.app.extensions.session_view import SessionView
     from piolet.app.extensions.ui import UI
     from piolet.base.abort import AbortSignal
     from piolet.harness.drafts import CustomMessageDraft
@@ -62,7 +62,7 @@ class ExtensionContext:
     @property
     def ui(self) -> UI:
         """Questions to the user and things to show; where nobody is, every method has a defined answer."""
-        return self._seat().ui.of(self._extension)
+        return cast("UI", self._seat().ui.of(self._extension, self._extension.check))
 
     @property
     def mode(self) -> Mode:
@@ -71,7 +71,7 @@ class ExtensionContext:
     @property
     def has_ui(self) -> bool:
         """Whether somebody is there to answer."""
-        return self._seat().ui.has_ui
+        return self.ui.has_ui
 
     @property
     def environment(self) -> Environment:
@@ -87,11 +87,12 @@ class ExtensionContext:
     @property
     def session_manager(self) -> SessionView:
         """The session, to read."""
-        return self._seat().view
+        session = self._session
+        return SessionView(session.session, session.services.sessions.folder, self._extension.check)
 
     @property
     def model_registry(self) -> ModelRegistry:
-        return self._seat().registry
+        return ModelRegistry(self._session.services.models, self._extension.check)
 
     @property
     def model(self) -> Model | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from piolet.app.extensions.errors import CompletionFailed
@@ -18,10 +18,19 @@ if TYPE_CHECKING:
 
 
 class ModelRegistry:
-    """Looks models up and asks them. Keys are found as for the conversation."""
+    """Looks models up and asks them. Keys are found as for the conversation.
 
-    def __init__(self, models: Models) -> None:
-        self._models = models
+    `check` raises when it must not be used any more.
+    """
+
+    def __init__(self, models: Models, check: Callable[[], None]) -> None:
+        self._known = models
+        self._check = check
+
+    @property
+    def _models(self) -> Models:
+        self._check()
+        return self._known
 
     def find(self, provider: str, model_id: str) -> Model | None:
         return self._models.find(provider, model_id)

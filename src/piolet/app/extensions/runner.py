@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import Struct
 
@@ -40,10 +40,8 @@ from piolet.app.extensions.definitions import (
 from piolet.app.extensions.errors import no_exit
 from piolet.app.extensions.extension import Extension, ProviderRegistration, Registration
 from piolet.app.extensions.flags import FlagError, read_flags
-from piolet.app.extensions.model_registry import ModelRegistry
 from piolet.app.extensions.outbox import Outbox
 from piolet.app.extensions.results import as_result, check_changes
-from piolet.app.extensions.session_view import SessionView
 from piolet.app.extensions.tools import agent_tool, define, is_allowed, overlaid
 from piolet.app.hook_points import UiPrompt
 from piolet.app.trust import PROJECT_TRUST
@@ -54,7 +52,6 @@ from piolet.harness.prompt.records import PromptInputs
 if TYPE_CHECKING:
     from piolet.app.agent_session import AgentSession
     from piolet.app.extensions.drawing import Drawing
-    from piolet.app.extensions.ui import UI
     from piolet.app.runtime import Runtime
     from piolet.harness.environments.base import Environment
     from piolet.llm.models import Models
@@ -72,9 +69,7 @@ class Seat(Struct, frozen=True):
 
     runtime: Runtime
     session: AgentSession
-    view: SessionView
-    registry: ModelRegistry
-    ui: UI
+    ui: AskingUI
 
 
 class ExtensionRunner:
@@ -257,10 +252,7 @@ class ExtensionRunner:
 
     def bind(self, session: AgentSession) -> None:
         """Let the extensions act on `session`."""
-        services = session.services
-        ui = cast("UI", AskingUI(lambda: self.runtime.ui, self._tell_prompt))
-        view = SessionView(session.session, services.sessions.folder)
-        self._seat = Seat(self.runtime, session, view, ModelRegistry(services.models), ui)
+        self._seat = Seat(self.runtime, session, AskingUI(lambda: self.runtime.ui, self._tell_prompt))
         self._bind_commands(session)
         self._undo = [
             self.runtime.hooks.on("agent_settled", self.outbox.hold, owner=self, rank=_FIRST),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from piolet.harness.session.context import SessionContext
 from piolet.harness.session.entries import Entry, Header
@@ -12,11 +12,20 @@ from piolet.harness.session.tree import TreeNode
 
 
 class SessionView:
-    """A session to read. Entries are immutable; lists are made anew at each call."""
+    """A session to read. Entries are immutable; lists are made anew at each call.
 
-    def __init__(self, session: Session, folder: str) -> None:
-        self._session = session
+    `check` raises when it must not be used any more.
+    """
+
+    def __init__(self, session: Session, folder: str, check: Callable[[], None]) -> None:
+        self._viewed = session
         self._folder = folder
+        self._check = check
+
+    @property
+    def _session(self) -> Session:
+        self._check()
+        return self._viewed
 
     def get_cwd(self) -> str:
         """The working folder of the session on this machine."""
