@@ -199,7 +199,8 @@ async def test_shortcuts_key_listeners_and_the_editor_text_are_an_extensions_too
     go(
         tmp_path,
         'ui.on_terminal_input(lambda key: key.name == "z")',
-        'pi.register_shortcut("ctrl+shift+y", lambda ctx: ctx.ui.set_editor_text(ctx.ui.get_editor_text() + "!"))',
+        'pi.register_shortcut("ctrl+shift+y", lambda ctx: ctx.ui.set_editor_text(ctx.ui.get_editor_text() + "!"),'
+        ' description="shout")',
     )
     async with opened(tmp_path) as desk:
         await run(desk)
@@ -208,6 +209,10 @@ async def test_shortcuts_key_listeners_and_the_editor_text_are_an_extensions_too
         await desk.until(lambda: desk.draft == "ab")
         desk.key("ctrl+shift+y")
         await desk.until(lambda: desk.draft == "ab!")
+        desk.key("ctrl+c")
+        await desk.submit("/hotkeys shout")
+        await desk.see("→ ctrl+shift+y ")
+        await desk.see("shout · Extensions")
 
 
 async def test_an_editor_component_draws_the_editor_and_takes_its_keys(tmp_path: Path) -> None:

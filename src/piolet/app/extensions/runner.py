@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -189,12 +189,20 @@ class ExtensionRunner:
     def shortcuts(self) -> Mapping[str, Callable[[], None]]:
         """What to call when a key, by its normal name, is pressed. Keys that cannot be had are reported once."""
         if self._shortcuts is None:
-            keys = self._seat.session.services.keybindings.keys if self._seat is not None else {}
-            taken, problems = self.drawing.shortcuts(keys)
+            taken, problems = self.drawing.shortcuts(self._keys())
             self._shortcuts = {key: partial(self._press, *owner) for key, owner in taken.items()}
             for extension, problem in problems:
                 self.report(extension, "register_shortcut", ValueError(problem))
         return self._shortcuts
+
+    @property
+    def shortcut_texts(self) -> Mapping[str, str]:
+        """What the shortcuts do, in words, by key."""
+        taken, _ = self.drawing.shortcuts(self._keys())
+        return {key: shortcut.description or str(extension) for key, (extension, shortcut) in taken.items()}
+
+    def _keys(self) -> Mapping[str, Sequence[str]]:
+        return self._seat.session.services.keybindings.keys if self._seat is not None else {}
 
     def _press(self, extension: Extension, shortcut: ShortcutDefinition) -> None:
         what = f"shortcut:{shortcut.key}"

@@ -41,7 +41,8 @@ async def reload(face: Face, rest: str) -> None:
 
 async def show_hotkeys(face: Face, rest: str) -> None:
     """``/hotkeys``: a list that can be searched."""
-    items = [Item(None, keys, f"{text} · {group}") for group, keys, text in hotkeys(face.keymap)]
+    extensions = (("Extensions", key, text) for key, text in face.runtime.extensions.shortcut_texts.items())
+    items = [Item(None, keys, f"{text} · {group}") for group, keys, text in (*hotkeys(face.keymap), *extensions)]
     await face.dialogs.choose("Keys", items, search=True, query=rest)
 
 
