@@ -21,19 +21,22 @@ _undecided = re.compile(r"\n {0,3}(?:[-=]+|[*+_]+|#{1,6}|`+|~+|\d+[.)]?|\|?[-:| 
 
 
 class MarkdownStream:
-    """A markdown text to which pieces are added."""
+    """A markdown text to which pieces are added. `gap`: it goes on below what somebody else has drawn, after a blank
+    line; None: nothing stands above it."""
 
-    def __init__(self, limit: int, look: Look | None = None) -> None:
+    def __init__(self, limit: int, look: Look | None = None, *, gap: bool | None = None) -> None:
         self._look = look or Look()
         self._limit = max(1, limit)
         self._text: list[str] = []
+        self._above = gap
         self._reset()
 
     def _reset(self) -> None:
         self._stable: list[Line] = []  # the lines of finished blocks
+        self._finished = 0  # the characters of their source
         self._rest = ""  # the source behind them
         self._last: list[Line] = []  # how that is drawn
-        self._gap = False  # whether a blank line parts the two
+        self._gap = bool(self._above)  # whether a blank line parts the two
         self._number: int | None = None  # of the list item that the rest begins with
         self._env: dict[str, Any] = {}
         self._fence: _OpenFence | None = None
@@ -65,8 +68,17 @@ class MarkdownStream:
             self._dirty = False
             while self._advance():
                 pass
-        gap = [BLANK] if self._gap and self._stable and self._last else []
+        gap = [BLANK] if self._parted and self._last else []
         return [*self._stable, *gap, *self._last]
+
+    def settle(self) -> tuple[list[Line], int, bool]:
+        """Return the lines of the blocks that were finished when last drawn, the characters of their source, and
+        whether a blank line follows. They are forgotten: from now on only what is behind them is drawn."""
+        lines, finished = self._stable, self._finished
+        if lines:
+            self._text = [self.text[finished:]]
+            self._stable, self._finished, self._above = [], 0, self._gap
+        return lines, finished, self._gap
 
     def finish(self) -> list[Line]:
         """Return the lines of the complete text, exactly as `render` draws it."""
@@ -87,16 +99,22 @@ class MarkdownStream:
         if last:
             self._keep(document.lines(blocks[:last], self._limit))
             self._gap, self._number = blocks[last].gap, blocks[last].number
-            self._rest = "".join(self._rest.splitlines(keepends=True)[blocks[last].line :])
+            rest = "".join(self._rest.splitlines(keepends=True)[blocks[last].line :])
+            self._finished += len(self._rest) - len(rest)
+            self._rest = rest
         if blocks and self._open_fence():
             return True
         self._last = document.lines(blocks[last:], self._limit)
         return False
 
     def _keep(self, lines: list[Line]) -> None:
-        if self._gap and self._stable and lines:
+        if self._parted and lines:
             self._stable.append(BLANK)
         self._stable += lines
+
+    @property
+    def _parted(self) -> bool:
+        return self._gap and (bool(self._stable) or self._above is not None)
 
     def _open_fence(self) -> bool:
         match = _opening.match(self._rest)
@@ -113,6 +131,7 @@ class MarkdownStream:
             if fence.closes(line):
                 self._keep(fence.finished())
                 self._rest = "\n".join([*complete[number + 1 :], partial])
+                self._finished = len(self.text) - len(self._rest)
                 self._fence, self._last, self._gap, self._number = None, [], True, None
                 return bool(self._rest)
             fence.add(line)

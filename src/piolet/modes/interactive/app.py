@@ -6,22 +6,27 @@ Keys, pastes, clicks and the terminal's reports go to the `Face`; what it says i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import Console
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
+from piolet.tui.ansi import AnsiWriter
+from piolet.tui.blocks.frame import Frame
 from piolet.tui.editor import Editor
 from piolet.tui.panels.panel import Panel
+from piolet.tui.scrollback import Scrollback
+from piolet.tui.spans import Line
+from piolet.tui.transcript import Transcript
 from piolet.tui.widgets.driver import TerminalDriver, TerminalGone, TerminalReport
 from piolet.tui.widgets.editor_area import EditorArea
-from piolet.tui.widgets.inline import InlineDriver, print_above
+from piolet.tui.widgets.inline import InlineApp, InlineDriver
 from piolet.tui.widgets.key_events import key_of
 from piolet.tui.widgets.lines_view import LinesView
 from piolet.tui.widgets.panel_view import PanelView
@@ -40,7 +45,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     ALLOW_SELECT = False
 
 
-class InteractiveApp(App[int], inherit_bindings=False):
+class InteractiveApp(InlineApp, inherit_bindings=False):
     """Shows transcript, queue, widgets of extensions, the editor or a panel, and the footer."""
 
     CSS = """
@@ -62,10 +67,12 @@ class InteractiveApp(App[int], inherit_bindings=False):
         regular: bool = False,
     ) -> None:
         """Without `streams` there is no terminal, as in tests. `regular`: the app lives below what was printed."""
-        self.regular = regular
-        driver = InlineDriver if regular else TerminalDriver
         self.terminal = None if streams is None else streams.terminal
-        super().__init__(driver_class=None if streams is None else driver, ansi_color=True)
+        super().__init__(
+            regular=regular,
+            driver_class=None if streams is None else InlineDriver,
+            ansi_color=True,
+        )
         # Our lines bring the colours that the terminal can show; a guess of the toolkit would only spoil them.
         self.console = Console(color_system="truecolor", force_terminal=True, file=self.console.file)
         self._streams = streams
@@ -73,21 +80,25 @@ class InteractiveApp(App[int], inherit_bindings=False):
             self._capture_stdout, self._capture_stderr = sys.stdout, sys.stderr  # type: ignore[assignment]
         self.face = face
         self.failure: Exception | None = None
-        self.transcript_view: TranscriptView = (
-            TailView(strips, face.is_finished, print_above, id="transcript")
-            if regular
-            else TranscriptView(strips, id="transcript")
-        )
+        self._strips = strips
+        self.transcript = Transcript(Frame(80), 24)
+        self.scrollback = Scrollback()
+        self.transcript_view = self._make_view()
         self.pending_view = LinesView(face.progress.pending_lines, strips, id="pending")
         self.above_view = LinesView(face.widgets_above, strips, id="above")
         self.editor_area = EditorArea(editor, strips, id="editor")
         self.below_view = LinesView(face.widgets_below, strips, id="below")
         self.footer_view = LinesView(face.footer_lines, strips, id="footer")
-        if not regular:
-            self.editor_area.room = self.room
+        self.editor_area.room = self.room
         self._panels: list[PanelView] = []
-        self._strips = strips
         self._lent = False
+
+    def _make_view(self) -> TranscriptView:
+        if not self.regular:
+            return TranscriptView(self._strips, transcript=self.transcript, id="transcript")
+        return TailView(
+            self._strips, self.scrollback, self.face.is_finished, self.print_lines, self._tail_room, self.transcript
+        )
 
     def get_default_screen(self) -> Screen[None]:
         return MainScreen(id="_default")
@@ -125,8 +136,29 @@ class InteractiveApp(App[int], inherit_bindings=False):
 
     def room(self) -> int:
         """Return the rows that the editor or a panel may take: what the others leave, but a row of the transcript."""
-        around = (self.pending_view, self.above_view, self.below_view, self.footer_view)
-        return max(3, self.size.height - 1 - sum(view.rows for view in around))
+        return max(3, self.size.height - 1 - self._rows_around())
+
+    def _rows_around(self) -> int:
+        return sum(view.rows for view in (self.pending_view, self.above_view, self.below_view, self.footer_view))
+
+    def _tail_room(self) -> int:
+        """Return the rows that are left for the transcript in regular mode."""
+        top = self._panels[-1] if self._panels else self.editor_area
+        return max(0, self.size.height - self._rows_around() - top.rows)
+
+    def print_lines(self, lines: Sequence[Line]) -> None:
+        """Put lines into the terminal's scrollback, above everything that is drawn."""
+        writer = AnsiWriter(self._strips.palette, links=self._strips.hyperlinks)
+        self.print_above("".join(f"{line}\n" for line in writer.lines(lines)))
+
+    def set_mode(self, *, regular: bool) -> None:
+        """Show the transcript on a screen of its own, or in the terminal's scrollback."""
+        before = self.transcript_view
+        self.set_regular(regular)
+        self.transcript.to_end()
+        self.transcript_view = self._make_view()
+        before.remove()
+        self.screen.mount(self.transcript_view, before=self.pending_view)
 
     @property
     def panel(self) -> Panel | None:
@@ -135,6 +167,7 @@ class InteractiveApp(App[int], inherit_bindings=False):
 
     def show_cursor(self, shown: bool) -> None:
         """Show the terminal's own cursor, or hide it again."""
+        self.cursor_shown = shown
         self.write("\x1b[?25h" if shown else "\x1b[?25l")
 
     def redraw_panel(self) -> None:
@@ -153,8 +186,6 @@ class InteractiveApp(App[int], inherit_bindings=False):
         if self._streams is None:
             yield
             return
-        if self.regular:
-            print_above(self, "")
         with self.batch_update(), self.suspend(), self._streams.lent():
             self._lent = True
             try:
@@ -183,8 +214,7 @@ class InteractiveApp(App[int], inherit_bindings=False):
         for view in (*self._panels, self.editor_area):
             view.display = False
         view = PanelView(panel, self._strips)
-        if not self.regular:
-            view.room = self.room
+        view.room = self.room
         self._panels.append(view)
         self.query_one("#input").mount(view)
         view.focus()

@@ -40,7 +40,6 @@ from piolet.tui.spans import Line
 from piolet.tui.terminal_caps import ATTRIBUTES_QUERY, COLOR_QUERY
 from piolet.tui.theme import Theme
 from piolet.tui.transcript import TranscriptBlock
-from piolet.tui.widgets.tail_view import TailView
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.app import InteractiveApp
@@ -83,7 +82,7 @@ class Face:
         self.app.editor_area.sources = sources(self)
         self.app.editor_area.draw_instead = partial(self.surface.slot_lines, "editor")
         self.dialogs = dialogs.Dialogs(self.app, lambda: self.keymap)
-        self.presenter = Presenter(self.app.transcript_view.transcript, Look(), self.app.transcript_view.paint_soon)
+        self.presenter = Presenter(self.app.transcript, Look(), lambda: self.app.transcript_view.paint_soon())
         self.opened = Opened(self)
 
     # --------------------------------------------------------------------------------------------------------- start
@@ -159,13 +158,13 @@ class Face:
         """Return what is left in the terminal when the screen is gone."""
         if not self.ready:
             return ""
-        view = self.app.transcript_view
-        if isinstance(view, TailView):
-            lines = view.rest()
-        elif self.runtime.services.settings.fullscreen_exit_output == "transcript":
-            lines = last_lines(self.presenter.transcript)
-        else:
+        app = self.app
+        if not app.regular and self.runtime.services.settings.fullscreen_exit_output != "transcript":
             lines = []
+        elif app.regular or app.scrollback:
+            lines = app.scrollback.take(app.transcript, lambda block: True)
+        else:
+            lines = last_lines(app.transcript)
         session = self.runtime.session.session
         return farewell(lines, session, self.looks.palette, links=self.looks.caps.hyperlinks)
 
@@ -290,8 +289,6 @@ class Face:
 
     def _recolor(self) -> None:
         self.app.set_strips(self.looks.strips())
-        if isinstance(view := self.app.transcript_view, TailView):
-            view.palette = self.looks.palette
         self.surface.recolor()
         self.presenter.recolor()
 

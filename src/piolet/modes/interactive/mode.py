@@ -36,7 +36,7 @@ async def run_interactive(opening: Opening) -> int:
         atexit.register(face.app.restore_terminal)
         with ScreenSignals(interrupt, face.quit, face.app.restore_terminal) as signals:
             gc.enable()
-            code = await face.app.run_async(mouse=not opening.regular)
+            code = await face.app.run_async()
             text = face.farewell() if not code else ""
             await face.dispose()
         atexit.unregister(face.app.restore_terminal)

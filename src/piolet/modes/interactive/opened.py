@@ -99,14 +99,15 @@ class Opened:
         if not face.surface.has("header"):
             face.presenter.set_head(self.head)
 
-    def show_session(self) -> None:
-        """Show the session of the runtime, which is another one or stands at another place."""
+    def show_session(self, *, anew: bool = False) -> None:
+        """Show the session of the runtime, which is another one or stands at another place; `anew`: the whole of it,
+        also what is there already."""
         face = self._face
         session = face.runtime.session
         messages = session.harness.agent.messages
         face.progress.forget()
         self.showing = True
-        face.presenter.show_session(messages)
+        face.presenter.show_session(messages, anew=anew)
         face.editor.buffer.history = prompts_of(messages)
         compactions = sum(head.type == "compaction" for head in session.session.path_heads())
         if compactions:
@@ -149,7 +150,7 @@ class Opened:
             await self.show_head()
         self._take_on_renderers()
         if event.reason != "reload":
-            self.show_session()
+            self.show_session(anew=event.reason == "resume")
 
     def _on_failure(self, failure: HookFailure) -> None:
         """Tell that a handler failed, or took long."""

@@ -49,6 +49,7 @@ from piolet.llm.messages import (
     text_of,
 )
 from piolet.modes.interactive.shell_card import ShellCard
+from piolet.modes.interactive.shown_messages import ShownMessages, calls_of
 from piolet.modes.interactive.thinking_block import ThinkingBlock
 from piolet.modes.interactive.tool_block import ToolBlock
 from piolet.tui.blocks.frame import Frame
@@ -109,6 +110,8 @@ class Presenter:
         self._custom: list[DrawnBlock] = []  # drawn by extensions, in colours of their own
         self._expected: DrawnBlock | None = None
         self._status: DrawnBlock | None = None
+        self._messages = ShownMessages()
+        self._added: list[TranscriptBlock] = []  # since the last message
 
     # ------------------------------------------------------------------------------------------------------- notices
 
@@ -132,6 +135,7 @@ class Presenter:
     def add(self, block: TranscriptBlock) -> None:
         """Put a block at the end."""
         self.transcript.add(block)
+        self._added.append(block)
         self._repaint()
 
     def is_finished(self, block: TranscriptBlock) -> bool:
@@ -168,13 +172,29 @@ class Presenter:
             self.transcript.insert(number, block)
         self._repaint()
 
-    def show_session(self, messages: Iterable[BaseMessage]) -> None:
-        """Show `messages` in place of what is there."""
+    def show_session(self, messages: Iterable[BaseMessage], *, anew: bool = False) -> None:
+        """Show `messages` in place of what is there. What is there already keeps its blocks, unless `anew`."""
+        before = ShownMessages() if anew else self._messages
+        custom = {id(block) for block in self._custom}
         self._parts, self._tools, self._expected, self._status, self._custom = {}, {}, None, None, []
+        self._messages = ShownMessages()
         self.transcript.replace_all(self.head)
+        answered: set[str] = set()  # calls whose blocks show their results already
         for message in messages:
-            self._whole(message)
+            if (blocks := before.blocks_of(message)) is not None:
+                self._messages.note(message, blocks)
+                answered |= calls_of(message)
+                for block in blocks:
+                    self.transcript.add(block)
+                    if isinstance(block, DrawnBlock) and id(block) in custom:
+                        self._custom.append(block)
+            elif not (isinstance(message, ToolResultMessage) and message.tool_call_id in answered):
+                self._whole(message)
         self._repaint()
+
+    def shows(self, message: BaseMessage, block: TranscriptBlock) -> None:
+        """Take note that `block`, which is there, shows `message`."""
+        self._messages.note(message, [block])
 
     def expect(self, text: str) -> Callable[[], None]:
         """Show a prompt before the session has it; return a function that takes it back."""
@@ -319,11 +339,14 @@ class Presenter:
         for index, part in self._parts.items():
             if index >= len(message.content) and isinstance(part, ToolBlock) and not part.done:
                 self._stop_call(part)
+        blocks: list[TranscriptBlock] = list(self._parts.values())
         self._parts = {}
         error = message.error_message if message.stop_reason == "error" else ""
         if message.stop_reason in ("length", "error", "aborted"):
             reason = message.stop_reason
-            self.add(DrawnBlock(lambda frame: stop_lines(reason, error or "", frame), error or reason))
+            blocks.append(DrawnBlock(lambda frame: stop_lines(reason, error or "", frame), error or reason))
+            self.add(blocks[-1])
+        self._messages.note(message, blocks)
 
     def _finish_text(self, index: int, part: Part | None, text: str) -> None:
         block = part if isinstance(part, GrowingMarkdown) else GrowingMarkdown()
@@ -350,6 +373,12 @@ class Presenter:
 
     def _whole(self, message: BaseMessage) -> None:
         """Show a message that is complete."""
+        self._added = []
+        self._draw_whole(message)
+        if not isinstance(message, AssistantMessage | ToolResultMessage):
+            self._messages.note(message, self._added)
+
+    def _draw_whole(self, message: BaseMessage) -> None:
         match message:
             case UserMessage():
                 self._user(message)

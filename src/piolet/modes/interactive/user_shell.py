@@ -45,7 +45,9 @@ class UserShell:
             face.presenter.changed(card)
 
         try:
-            card.finish(await session.bash(command, exclude=exclude, on_output=on_output))
+            message = await session.bash(command, exclude=exclude, on_output=on_output)
+            card.finish(message)
+            face.presenter.shows(message, card)
             face.presenter.changed(card)
         except PromptRejected:
             self._commit(card)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from piolet.tui.blocks.frame import Frame, inset, markdown
 from piolet.tui.markdown_stream import MarkdownStream
-from piolet.tui.spans import PLAIN, Line, Style
+from piolet.tui.spans import BLANK, PLAIN, Line, Style
+from piolet.tui.text import safe_for_terminal
 
 
 class DrawnBlock:
@@ -22,15 +23,19 @@ class DrawnBlock:
 
 
 class GrowingMarkdown:
-    """Markdown that arrives in pieces, drawn over a base style; after `finish` it is drawn as one text."""
+    """Markdown that arrives in pieces, drawn over a base style; after `finish` it is drawn as one text.
+
+    `lines` is the whole. Where finished lines go to a place from which nothing comes back, `settle` gives them out
+    once, and `rest` is what is behind them.
+    """
 
     is_prompt = False
 
     def __init__(self, base: Style = PLAIN) -> None:
         self._base = base
         self._pieces: list[str] = []
-        self._stream: MarkdownStream | None = None
-        self._frame: Frame | None = None
+        self._whole = _Drawn()
+        self._tail = _Drawn()
         self.finished = False
 
     @property
@@ -41,23 +46,62 @@ class GrowingMarkdown:
 
     def append(self, text: str) -> None:
         """Add a piece."""
+        text = safe_for_terminal(text)
         if not self._pieces:
             text = text.lstrip("\n")
         self._pieces.append(text)
-        if self._stream is not None:
-            self._stream.append(text)
+        self._whole.append(text)
+        self._tail.append(text)
 
     def finish(self, text: str | None = None) -> None:
         """Nothing more arrives; `text` is the whole, if it is known better."""
         if text is not None:
-            self._pieces = [text]
+            self._pieces = [safe_for_terminal(text).lstrip("\n")]
         self.finished = True
-        self._stream = self._frame = None
+        self._whole.stream = self._tail.stream = None
 
     def lines(self, frame: Frame) -> Sequence[Line]:
+        return self._lines(self._whole, frame)
+
+    def rest(self, frame: Frame) -> Sequence[Line]:
+        """Return the lines behind what was settled."""
+        return self._lines(self._tail, frame)
+
+    def settle(self, frame: Frame) -> Sequence[Line]:
+        """Return the lines that will not change any more, and leave them out of `rest` from now on."""
         if self.finished:
-            return inset(markdown(self.source.strip(), frame.text_width, frame, self._base), frame)
-        if self._stream is None or frame != self._frame:
-            self._stream, self._frame = MarkdownStream(frame.text_width, frame.look(self._base)), frame
-            self._stream.append(self.source)
-        return inset(self._stream.lines(), frame)
+            return ()
+        stream = self._tail.drawn_in(frame, self._base, self.source)
+        stream.lines()
+        lines, size, gap = stream.settle()
+        if lines:
+            self._tail.start, self._tail.gap = self._tail.start + size, gap
+        return inset(lines, frame)
+
+    def _lines(self, drawn: _Drawn, frame: Frame) -> Sequence[Line]:
+        if not self.finished:
+            return inset(drawn.drawn_in(frame, self._base, self.source).lines(), frame)
+        text = self.source[drawn.start :]
+        lines = markdown(text.strip("\n") if drawn.start else text.strip(), frame.text_width, frame, self._base)
+        return inset([BLANK, *lines] if lines and drawn.gap else lines, frame)
+
+
+class _Drawn:
+    """How a text that grows is drawn from the character `start` on; `gap`: as in `MarkdownStream`."""
+
+    def __init__(self) -> None:
+        self.start = 0
+        self.gap: bool | None = None
+        self.stream: MarkdownStream | None = None
+        self._frame: Frame | None = None
+
+    def append(self, text: str) -> None:
+        if self.stream is not None:
+            self.stream.append(text)
+
+    def drawn_in(self, frame: Frame, base: Style, source: str) -> MarkdownStream:
+        """Return the stream for a frame; a new one takes in `source`, which is all that has arrived."""
+        if self.stream is None or frame != self._frame:
+            self.stream, self._frame = MarkdownStream(frame.text_width, frame.look(base), gap=self.gap), frame
+            self.stream.append(source[self.start :])
+        return self.stream

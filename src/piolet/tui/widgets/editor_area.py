@@ -68,6 +68,11 @@ class EditorArea(Widget):
         self._completing: asyncio.Task[None] | None = None
         self._asked: Request | None = None
 
+    @property
+    def rows(self) -> int:
+        """How many lines it shows."""
+        return len(self._lines)
+
     def set_strips(self, strips: StripMaker) -> None:
         """Use another theme."""
         self._strips = strips

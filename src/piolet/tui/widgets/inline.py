@@ -5,48 +5,121 @@ Everything that needs private members of the toolkit for this stands here (made 
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
+from rich.console import Console, RenderableType
+from textual._compositor import InlineUpdate
 from textual.app import App
-from textual.geometry import Offset
+from textual.screen import Screen
+from textual.strip import Strip
 
+from piolet.tui.inline_rows import InlineRow, InlineRows
 from piolet.tui.widgets.driver import TerminalDriver
 
+if TYPE_CHECKING:
+    from rich.segment import Segment
+
 _ALTERNATE_SCREEN = ("\x1b[?1049h", "\x1b[?1049l")
-_WHERE = "\x1b[6n"
-_HOLD = "\x1b[?2026h"  # until the toolkit's next update is over
 
 
 class InlineDriver(TerminalDriver):
-    """Draws on the main screen. The app is run without mouse: the wheel and selecting are the terminal's own."""
+    """Draws on a screen of its own, or on the main screen while its app is `regular`: then without mouse, since the
+    wheel and selecting are the terminal's own."""
+
+    _app: InlineApp
 
     @property
     def is_inline(self) -> bool:
-        return True
+        return self._app.regular
+
+    @property
+    def columns(self) -> int:
+        """How wide the terminal is now, even if the app has not heard of it yet."""
+        return self._get_terminal_size()[0]
 
     def write(self, data: str) -> None:
-        """Write; the alternate screen stays off, and where the cursor is nobody asks: the answer looks like a key."""
-        if data not in _ALTERNATE_SCREEN:
-            super().write(data.replace(_WHERE, ""))
+        if not self.is_inline or data not in _ALTERNATE_SCREEN:
+            super().write(data)
+
+    def _enable_mouse_support(self) -> None:
+        if not self.is_inline:
+            super()._enable_mouse_support()
 
     def stop_application_mode(self) -> None:
-        self.write("\r\x1b[J")
+        if self.is_inline:
+            self.write(self._app.inline.erase())
         super().stop_application_mode()
 
     def restore_now(self) -> None:
-        if self._active:
-            print_above(self._app, "")
+        if self._active and self.is_inline:
+            with suppress(OSError):
+                os.write(self._screen_fd, self._app.inline.erase().encode())
         super().restore_now()
 
 
-def print_above(app: App[Any], text: str) -> None:
-    """Put `text` (whole lines) above the app, for good; the app is drawn again below it."""
-    driver = app._driver
-    if driver is None or app.is_headless:
-        return
-    hold = _HOLD if app._sync_available and text else ""
-    up = app._previous_cursor_position.y
-    driver.write(f"{hold}\r" + (f"\x1b[{up}A" if up else "") + "\x1b[J" + text.replace("\n", "\r\n"))
-    app._previous_cursor_position = Offset(0, 0)
-    if text:
-        app.screen.refresh(layout=True)
+class InlineApp(App[int], inherit_bindings=False):
+    """An app that has a screen of its own or, while `regular`, the last rows of the terminal's main screen, where it
+    writes only rows that differ and can put lines above itself."""
+
+    def __init__(self, *, regular: bool, **options: Any) -> None:
+        super().__init__(**options)
+        self.regular = regular
+        self.inline = InlineRows()
+        #: The terminal's cursor is seen. Else it stands in the first row, whatever the terminal does with the rows.
+        self.cursor_shown = False
+
+    def set_regular(self, regular: bool) -> None:
+        """Go to the other screen of the terminal."""
+        driver = self._driver
+        if driver is not None and driver.can_suspend:
+            driver.suspend_application_mode()
+            self.regular = regular
+            driver.resume_application_mode()
+        self.regular = regular
+        self.refresh_css(animate=False)
+        self.refresh(layout=True)
+
+    def print_above(self, text: str) -> None:
+        """Put `text` (whole lines) above the app, for good, when it is drawn next."""
+        self.inline.put_above(text)
+        self.screen.refresh()
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        driver = self._driver
+        if not isinstance(driver, InlineDriver) or not isinstance(renderable, InlineUpdate):
+            super()._display(screen, renderable)
+            return
+        if self._batch_count or self._closed or not self._running:
+            return
+        columns = self.size.width
+        if driver.columns != columns:  # the app will hear of it, and draw again
+            return
+        x, y = self.screen.outer_size.clamp_offset(self.cursor_position) if self.cursor_shown else (0, 0)
+        rows = [_row(strip, self.console) for strip in renderable.strips]
+        driver.write(self.inline.draw(rows, columns, (x, y)))
+        driver.flush()
+
+
+def _row(strip: Strip, console: Console) -> InlineRow:
+    """Return a row without the blanks at its end that look like nothing."""
+    segments = list(strip)
+    while segments and _is_blank(segments[-1]):
+        segments.pop()
+    if segments and not _has_ground(segments[-1]):
+        segments[-1] = segments[-1]._replace(text=segments[-1].text.rstrip(" "))
+    shown = Strip(segments)
+    return InlineRow(shown.render(console), shown.cell_length)
+
+
+def _is_blank(segment: Segment) -> bool:
+    return not segment.text.strip(" ") and not _has_ground(segment)
+
+
+def _has_ground(segment: Segment) -> bool:
+    style = segment.style
+    if style is None:
+        return False
+    ground = style.bgcolor is not None and not style.bgcolor.is_default
+    return ground or bool(style.reverse or style.underline or style.strike)

@@ -33,6 +33,11 @@ class PanelView(Widget):
         self._strips = strips
         self._lines: Sequence[Line] = ()
 
+    @property
+    def rows(self) -> int:
+        """How many lines it shows."""
+        return len(self._lines)
+
     def set_strips(self, strips: StripMaker) -> None:
         """Use another theme."""
         self._strips = strips

@@ -19,8 +19,8 @@ class StripMaker:
 
     def __init__(self, palette: Mapping[str, Color], *, hyperlinks: bool = True) -> None:
         """`palette`: the literal colour of each theme token; empty: no colours."""
-        self._palette = palette
-        self._hyperlinks = hyperlinks
+        self.palette = palette
+        self.hyperlinks = hyperlinks
         self._styles: dict[Style, RichStyle] = {}
         self._strips: dict[tuple[Line, int], Strip] = {}
 
@@ -61,13 +61,13 @@ class StripMaker:
                 underline=style.underline or None,
                 strike=style.strike or None,
                 reverse=style.reverse or None,
-                link=style.link or None if self._hyperlinks else None,
+                link=style.link or None if self.hyperlinks else None,
             )
         return known
 
     def _color(self, color: Color | None) -> RichColor | None:
         if isinstance(color, str) and not color.startswith("#"):
-            color = self._palette.get(color)
+            color = self.palette.get(color)
         if color is None:
             return None
         if isinstance(color, int):

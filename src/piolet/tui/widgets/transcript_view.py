@@ -56,13 +56,14 @@ class TranscriptView(Widget):
         strips: StripMaker,
         *,
         frame: Frame | None = None,
+        transcript: Transcript | None = None,
         scrollbar: ScrollbarMode = "auto",
         bottom_key: str = "Ctrl+End",
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self.auto_links = False
-        self.transcript = Transcript(frame or Frame(80), 24)
+        self.transcript = transcript or Transcript(frame or Frame(80), 24)
         self.scrollbar: ScrollbarMode = scrollbar
         self.wheel_rows = WHEEL_ROWS
         self.selection: Selection | None = None

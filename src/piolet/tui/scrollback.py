@@ -1,0 +1,85 @@
+"""What of a transcript stands in the terminal's own scrollback, from which nothing comes back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+from weakref import WeakSet
+
+from piolet.tui.blocks.frame import DIM, Frame
+from piolet.tui.spans import BLANK, Line, row
+from piolet.tui.transcript import Transcript, TranscriptBlock
+
+#: Blocks that are printed when a session is opened; what is older stays in its file.
+LAST_BLOCKS = 300
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """A block whose first lines may be final while others arrive."""
+
+    def settle(self, frame: Frame) -> Sequence[Line]:
+        """Return the lines that will not change any more, and leave them out of `rest` from now on."""
+
+    def rest(self, frame: Frame) -> Sequence[Line]:
+        """Return the lines that were not settled."""
+
+
+class Scrollback:
+    """Gives out each line once, in order."""
+
+    def __init__(self) -> None:
+        self._printed: WeakSet[TranscriptBlock] = WeakSet()
+        self._begun: WeakSet[TranscriptBlock] = WeakSet()
+        self._any = False
+        self._count = 0  # of the blocks at the beginning that are printed
+
+    def __bool__(self) -> bool:
+        """Whether anything was printed."""
+        return self._any
+
+    def take(self, transcript: Transcript, finished: Callable[[TranscriptBlock], bool]) -> list[Line]:
+        """Return the lines that are to be printed now: those of `finished` blocks, up to the first one that is not,
+        and what that has settled."""
+        frame, blocks = transcript.frame, self._unprinted(transcript)
+        unfinished = next((n for n, block in enumerate(blocks) if not finished(block)), len(blocks))
+        skipped = max(0, unfinished - LAST_BLOCKS)
+        lines = [row(f" ({skipped} earlier parts of the session are not shown)", DIM)] if skipped else []
+        self._any = self._any or skipped > 0
+        for block in blocks[skipped:unfinished]:
+            lines += self._parted(block, self._open(block, frame))
+        self._printed.update(blocks[:unfinished])
+        if unfinished < len(blocks) and isinstance(block := blocks[unfinished], Settling):
+            lines += self._parted(block, block.settle(frame))
+        return lines
+
+    def live(self, transcript: Transcript) -> list[Line]:
+        """Return the lines that are not printed yet."""
+        lines: list[Line] = []
+        for block in self._unprinted(transcript):
+            drawn = self._open(block, transcript.frame)
+            if drawn and block not in self._begun and (lines or self._any):
+                lines.append(BLANK)
+            lines += drawn
+        return lines
+
+    def _open(self, block: TranscriptBlock, frame: Frame) -> Sequence[Line]:
+        return block.rest(frame) if isinstance(block, Settling) else block.lines(frame)
+
+    def _parted(self, block: TranscriptBlock, lines: Sequence[Line]) -> list[Line]:
+        """Return lines of a block that are printed, below a blank line if they are its first."""
+        if not lines:
+            return []
+        first = block not in self._begun
+        self._begun.add(block)
+        before, self._any = self._any, True
+        return [BLANK, *lines] if first and before else list(lines)
+
+    def _unprinted(self, transcript: Transcript) -> list[TranscriptBlock]:
+        blocks = transcript.blocks
+        known = blocks[self._count - 1] if 0 < self._count <= len(blocks) else None
+        if known is None or known not in self._printed:
+            self._count = 0
+        while self._count < len(blocks) and blocks[self._count] in self._printed:
+            self._count += 1
+        return [block for block in blocks[self._count :] if block not in self._printed]
