@@ -52,6 +52,20 @@ class _Screen(pyte.HistoryScreen):
     def write_process_input(self, data: str) -> None:
         self.answer(data)
 
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        """Lose rows as terminals do: first those below the cursor, then those at the top, which go into the history."""
+        lines = lines or self.lines
+        cursor = self.cursor.y
+        above = max(0, cursor + 1 - lines)
+        self.cursor.y = self.lines - 1
+        for _ in range(above):
+            self.index()
+        self.cursor.y = cursor - above
+        for y in range(lines, self.lines):
+            self.buffer.pop(y, None)
+        self.lines = min(self.lines, lines)
+        super().resize(lines, columns)
+
     def report_device_status(self, mode: int, **private: Any) -> None:
         if not private:
             super().report_device_status(mode)

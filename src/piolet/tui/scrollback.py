@@ -63,6 +63,19 @@ class Scrollback:
             lines += drawn
         return lines
 
+    def unfolded(self, transcript: Transcript, folded: Frame, rows: int) -> list[Line]:
+        """Return what stands unfolded now, of the printed blocks in the last `rows` rows as they were when `folded`."""
+        groups: list[Sequence[Line]] = []
+        for block in reversed(transcript.blocks):
+            if rows <= 0:
+                break
+            if block in self._printed:
+                before, now = block.lines(folded), block.lines(transcript.frame)
+                rows -= len(before) + 1
+                if before != now:
+                    groups.append(now)
+        return [line for group in reversed(groups) for line in (BLANK, *group)]
+
     def _open(self, block: TranscriptBlock, frame: Frame) -> Sequence[Line]:
         return block.rest(frame) if isinstance(block, Settling) else block.lines(frame)
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.modes.interactive.program import READY, running
 from tests.support.replies import Call, openai
 from tests.support.run import Place
@@ -11,12 +13,27 @@ MARKDOWN = "# Plan\n\n1. **look** at `a.txt`\n2. change it\n\n```python\nprint('
 ENDLESS: Reply = {"stream": [{"delta": {"content": "On and on"}}, {"sleep_ms": 60_000}]}
 
 
-def test_a_working_day(place: Place) -> None:
+BEGINNING = [
+    *("please change it", "Plan", "1. look at a.txt", "print('hi')", "read a.txt", "+1 two"),
+    *("$ until [ -e go ]; do sleep 0.05; done; cat a.txt",),
+]
+BRANCH = ["[branch] Branch summary (ctrl+o to expand)"]
+#: What the day leaves in the scrollback of regular mode, in this order: what is opened again stands there again.
+LEFT = [
+    *("[Context]", *BEGINNING, "now stop", "You said stop, so I stop.", "go on", "On and on", "Operation aborted"),
+    *(*BRANCH, "Navigated to selected point", "another way", "Another way."),
+    *(*BEGINNING, *BRANCH, "another way", "Another way.", "To resume this session:"),
+]
+
+
+@pytest.mark.parametrize("mode", ["fullscreen", "regular"])
+def test_a_working_day(place: Place, mode: str) -> None:
+    regular = mode == "regular"
     (place.cwd / ".pi").mkdir()
     (place.cwd / ".pi" / "settings.json").write_text('{"outputPad": 0}')
     (place.cwd / "AGENTS.md").write_text("Be brief.")
     (place.cwd / "a.txt").write_text("one\n")
-    place.write_settings({"compaction": {"keepRecentTokens": 50}, "retry": {"enabled": False}})
+    place.write_settings({"compaction": {"keepRecentTokens": 50}, "retry": {"enabled": False}, "tuiMode": mode})
     edit = {"path": "a.txt", "edits": [{"oldText": "one", "newText": "two"}]}
     script = [
         openai(MARKDOWN, Call("read", {"path": "a.txt"}, "c1"), Call("edit", edit, "c2")),
@@ -39,8 +56,10 @@ def test_a_working_day(place: Place) -> None:
             terminal.wait_for("Plan")
             terminal.wait_for("+1 two")
             terminal.wait_for("$ until [ -e go ]")
+            terminal.resize(90, 24)
             terminal.send("now stop\r")
             terminal.wait_for("Steering: now stop")
+            terminal.resize(110, 34)
             (place.cwd / "go").touch()
             text = terminal.wait_for("You said stop, so I stop.")
             assert "Steering:" not in text
@@ -49,10 +68,12 @@ def test_a_working_day(place: Place) -> None:
 
             terminal.send("go on\r")
             terminal.wait_for("On and on")
+            terminal.resize(70, 20)
             terminal.press("escape")
             terminal.wait_for("Operation aborted")
             server.wait_for_disconnects()
 
+            terminal.resize(100, 30)
             terminal.send("/tree\r")
             terminal.wait_for("Session Tree")
             terminal.press("ctrl+u", "up")
@@ -84,6 +105,12 @@ def test_a_working_day(place: Place) -> None:
             terminal.send("/quit\r")
             assert terminal.wait_for_exit() == 0
             assert "To resume this session:" in terminal.text
+            if regular:
+                rows = [row.strip() for row in (*terminal.history, *terminal.lines)]
+                assert [row for row in rows if row in LEFT] == LEFT
+                assert [row for row in rows if "────" in row or "[compaction]" in row] == [
+                    "[compaction] Compacted from 1,205 tokens (ctrl+o to expand)"
+                ]
         assert len(server.requests) == len(script)
     assert len(place.sessions()) == 2
 
@@ -91,7 +118,8 @@ def test_a_working_day(place: Place) -> None:
         terminal.wait_for("Session compacted 1 time")
         terminal.press("ctrl+o")
         terminal.wait_for("Tool output: expanded")
-        terminal.press("pageup")
+        if not regular:
+            terminal.press("pageup")
         terminal.wait_for("The summary of it all.")
         terminal.press("ctrl+d")
         assert terminal.wait_for_exit() == 0

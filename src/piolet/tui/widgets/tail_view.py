@@ -41,15 +41,25 @@ class TailView(TranscriptView):
         self._print_above = print_above
         self._room = room
 
+    def set_frame(self, **changes: object) -> None:
+        """Draw what is not printed in another frame; what was last printed is printed again if it is unfolded now."""
+        before = self.transcript.frame
+        super().set_frame(**changes)
+        if self.transcript.frame.expanded and not before.expanded:
+            lines = self._scrollback.unfolded(self.transcript, before, self.app.size.height)
+            if lines:
+                self._print_above(lines)
+
     def paint(self) -> None:
         """Print what is final, and draw the rest."""
-        if self.is_attached and self.transcript.frame.width == self.app.size.width:  # else it is laid out anew soon
-            before = len(self._lines)
-            super().paint()
-            if before != len(self._lines):
-                self.refresh(layout=True)
+        before = len(self._lines)
+        super().paint()
+        if before != len(self._lines):
+            self.refresh(layout=True)
 
     def _compose_lines(self) -> list[Line]:
+        if self.transcript.frame.width != self.app.size.width:  # it is laid out anew soon
+            return self._lines
         if lines := self._scrollback.take(self.transcript, self._finished):
             self._print_above(lines)
         lines = self._scrollback.live(self.transcript)
