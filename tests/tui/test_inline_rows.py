@@ -92,6 +92,15 @@ def test_what_is_wider_than_the_terminal_has_become_takes_one_row_and_nothing_ab
     assert main.rows == ["kept", "new"]
 
 
+def test_rows_that_the_terminal_has_changed_are_written_again() -> None:
+    main, inline = Main(20, 6), InlineRows()
+    main.feed(inline.draw(rows("one", "two"), 20, (0, 0)))
+    main.feed("\x1b[2K")
+    inline.forget()
+    main.feed(inline.draw(rows("one", "two"), 20, (0, 0)))
+    assert main.rows == ["one", "two"]
+
+
 def test_what_goes_above_is_broken_where_it_is_too_wide() -> None:
     main, inline = Main(10, 6), InlineRows()
     inline.put_above("0123456789abc\n")

@@ -62,6 +62,10 @@ class InlineRows:
         if len(rows) < len(self._rows):
             yield _vertical(at, len(rows)) + "\r" + _ERASE_BELOW
 
+    def forget(self) -> None:
+        """The terminal may have changed the rows: write all of them when they are drawn next."""
+        self._columns = 0
+
     def erase(self) -> str:
         """Return what takes the rows away, with the cursor where they began, below all that was put above."""
         sequence = self._home() + self._broken()

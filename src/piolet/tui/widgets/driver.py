@@ -6,9 +6,11 @@ through `piolet.tui.keys`. This module alone touches the insides of the drivers.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import select
+import signal
 import sys
 import termios
 from contextlib import suppress
@@ -76,7 +78,16 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         self._active = True
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        # The toolkit's handler reads the size at once: interrupted by the next signal, it would tell an old size last.
+        loop = asyncio.get_running_loop()
+        signal.signal(signal.SIGWINCH, lambda *_: loop.call_soon_threadsafe(self.on_resized))
         self.write(_BEGIN)
+
+    def on_resized(self) -> None:
+        """Tell the app the size of the terminal. All is drawn again: the terminal may have been smaller meanwhile."""
+        size = Size(*self._get_terminal_size())
+        self._app.post_message(events.Resize(size, size))
+        self._app.refresh(layout=True)
 
     def stop_application_mode(self) -> None:
         self.write(_END)

@@ -47,6 +47,10 @@ class InlineDriver(TerminalDriver):
         if not self.is_inline:
             super()._enable_mouse_support()
 
+    def on_resized(self) -> None:
+        self._app.inline.forget()
+        super().on_resized()
+
     def stop_application_mode(self) -> None:
         if self.is_inline:
             self.write(self._app.inline.erase())

@@ -58,16 +58,14 @@ class TailView(TranscriptView):
             self.refresh(layout=True)
 
     def _compose_lines(self) -> list[Line]:
-        if self.transcript.frame.width != self.app.size.width:  # it is laid out anew soon
-            return self._lines
+        frame = replace(self.transcript.frame, width=self.app.size.width)
+        self.transcript.resize(frame, 1)
         if lines := self._scrollback.take(self.transcript, self._finished):
             self._print_above(lines)
         lines = self._scrollback.live(self.transcript)
         return lines[max(0, len(lines) - self._room()) :]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        if width != self.transcript.frame.width:
-            self.transcript.resize(replace(self.transcript.frame, width=width), 1)
         self._lines = self._compose_lines()
         return len(self._lines)
 
