@@ -43,9 +43,17 @@ class Block:
     number: int | None = None
 
 
-def render(text: str, limit: int, look: Look | None = None) -> list[Line]:
-    """Return the lines of the markdown `text` in rows of at most `limit` cells. `text` may be foreign."""
-    document = Document(cells.safe_for_terminal(text), look or Look())
+def render(
+    text: str,
+    limit: int,
+    look: Look | None = None,
+    *,
+    env: dict[str, Any] | None = None,
+    first_number: int | None = None,
+) -> list[Line]:
+    """Return the lines of the markdown `text` in rows of at most `limit` cells. `text` may be foreign; if it goes on
+    from another, `env` and `first_number` are as in `Document`."""
+    document = Document(cells.safe_for_terminal(text), look or Look(), env=env, first_number=first_number)
     return document.lines(document.blocks, limit)
 
 

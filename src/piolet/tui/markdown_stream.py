@@ -7,7 +7,7 @@ even parsed: its finished lines are kept too.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from piolet.tui.highlight import GrowingCode, highlight
 from piolet.tui.markdown import Document, code_rows, code_style, fence_line, render
@@ -20,15 +20,23 @@ _opening = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)\n|( {0,3})(~{3,})([^\n]*)\n
 _undecided = re.compile(r"\n {0,3}(?:[-=]+|[*+_]+|#{1,6}|`+|~+|\d+[.)]?|\|?[-:| ]*)\Z")
 
 
-class MarkdownStream:
-    """A markdown text to which pieces are added. `gap`: it goes on below what somebody else has drawn, after a blank
-    line; None: nothing stands above it."""
+class Above(NamedTuple):
+    """What a text that goes on must know of what is drawn above it: whether a blank line follows that, which number
+    the list item has that the text begins with, and what links were defined."""
 
-    def __init__(self, limit: int, look: Look | None = None, *, gap: bool | None = None) -> None:
+    gap: bool
+    number: int | None
+    env: dict[str, Any]
+
+
+class MarkdownStream:
+    """A markdown text to which pieces are added. `above`: it goes on below what somebody else has drawn."""
+
+    def __init__(self, limit: int, look: Look | None = None, *, above: Above | None = None) -> None:
         self._look = look or Look()
         self._limit = max(1, limit)
         self._text: list[str] = []
-        self._above = gap
+        self._above = above
         self._reset()
 
     def _reset(self) -> None:
@@ -36,9 +44,10 @@ class MarkdownStream:
         self._finished = 0  # the characters of their source
         self._rest = ""  # the source behind them
         self._last: list[Line] = []  # how that is drawn
-        self._gap = bool(self._above)  # whether a blank line parts the two
-        self._number: int | None = None  # of the list item that the rest begins with
-        self._env: dict[str, Any] = {}
+        above = self._above or Above(False, None, {})
+        self._gap = above.gap  # whether a blank line parts the two
+        self._number = above.number  # of the list item that the rest begins with
+        self._env = dict(above.env)
         self._fence: _OpenFence | None = None
         self._dirty = False
 
@@ -71,14 +80,20 @@ class MarkdownStream:
         gap = [BLANK] if self._parted and self._last else []
         return [*self._stable, *gap, *self._last]
 
-    def settle(self) -> tuple[list[Line], int, bool]:
-        """Return the lines of the blocks that were finished when last drawn, the characters of their source, and
-        whether a blank line follows. They are forgotten: from now on only what is behind them is drawn."""
+    def settle(self) -> tuple[list[Line], int]:
+        """Return the lines of the blocks that were finished when last drawn, and the characters of their source. They
+        are forgotten: from now on only what is behind them is drawn."""
         lines, finished = self._stable, self._finished
         if lines:
             self._text = [self.text[finished:]]
-            self._stable, self._finished, self._above = [], 0, self._gap
-        return lines, finished, self._gap
+            self._stable, self._finished = [], 0
+            self._above = Above(self._gap, self._number, self._env)
+        return lines, finished
+
+    @property
+    def above(self) -> Above | None:
+        """What is to be known of what was settled, if anything was."""
+        return self._above
 
     def finish(self) -> list[Line]:
         """Return the lines of the complete text, exactly as `render` draws it."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from piolet.tui.blocks.frame import Frame, inset, markdown
-from piolet.tui.markdown_stream import MarkdownStream
+from piolet.tui.markdown import render
+from piolet.tui.markdown_stream import Above, MarkdownStream
 from piolet.tui.spans import BLANK, PLAIN, Line, Style
 from piolet.tui.text import safe_for_terminal
 
@@ -73,25 +74,27 @@ class GrowingMarkdown:
             return ()
         stream = self._tail.drawn_in(frame, self._base, self.source)
         stream.lines()
-        lines, size, gap = stream.settle()
-        if lines:
-            self._tail.start, self._tail.gap = self._tail.start + size, gap
+        lines, size = stream.settle()
+        self._tail.start, self._tail.above = self._tail.start + (size if lines else 0), stream.above
         return inset(lines, frame)
 
     def _lines(self, drawn: _Drawn, frame: Frame) -> Sequence[Line]:
         if not self.finished:
             return inset(drawn.drawn_in(frame, self._base, self.source).lines(), frame)
-        text = self.source[drawn.start :]
-        lines = markdown(text.strip("\n") if drawn.start else text.strip(), frame.text_width, frame, self._base)
-        return inset([BLANK, *lines] if lines and drawn.gap else lines, frame)
+        if drawn.above is None:
+            return inset(markdown(self.source.strip("\n"), frame.text_width, frame, self._base), frame)
+        gap, number, env = drawn.above
+        text, look = self.source[drawn.start :].strip("\n"), frame.look(self._base)
+        lines = render(text, frame.text_width, look, env=env, first_number=number)
+        return inset([BLANK, *lines] if lines and gap else lines, frame)
 
 
 class _Drawn:
-    """How a text that grows is drawn from the character `start` on; `gap`: as in `MarkdownStream`."""
+    """How a text that grows is drawn from the character `start` on, below what is `above`."""
 
     def __init__(self) -> None:
         self.start = 0
-        self.gap: bool | None = None
+        self.above: Above | None = None
         self.stream: MarkdownStream | None = None
         self._frame: Frame | None = None
 
@@ -102,6 +105,6 @@ class _Drawn:
     def drawn_in(self, frame: Frame, base: Style, source: str) -> MarkdownStream:
         """Return the stream for a frame; a new one takes in `source`, which is all that has arrived."""
         if self.stream is None or frame != self._frame:
-            self.stream, self._frame = MarkdownStream(frame.text_width, frame.look(base), gap=self.gap), frame
+            self.stream, self._frame = MarkdownStream(frame.text_width, frame.look(base), above=self.above), frame
             self.stream.append(source[self.start :])
         return self.stream
