@@ -57,9 +57,9 @@ def _settings(place: Place) -> dict[str, object]:
     return dict(json.loads((place.agent / "settings.json").read_text()))
 
 
-def _commands(place: Place) -> list[str]:
+def _commands(place: Place, *words: str) -> list[str]:
     """The names that the RPC mode lists."""
-    done = place.run("--mode", "rpc", "--no-session", stdin='{"id":"1","type":"get_commands"}\n')
+    done = place.run("--mode", "rpc", "--no-session", *words, stdin='{"id":"1","type":"get_commands"}\n')
     (response,) = (record for record in done.records if record.get("id") == "1")
     return [command["name"] for command in response["data"]["commands"]]
 
@@ -167,6 +167,19 @@ def test_single_resources_are_switched(place: Place) -> None:
     assert _commands(place) == ["hello"]
     assert place.run("config", "--on", "prompts/bye.md").exit == 0
     assert sorted(_commands(place)) == ["bye", "hello"]
+
+
+def test_a_project_switches_off_what_the_user_installed(place: Place) -> None:
+    (place.home / "mine" / "prompts").mkdir(parents=True)
+    for name in ("hello", "bye"):
+        (place.home / "mine" / "prompts" / f"{name}.md").write_text("Hello.\n")
+    place.write_settings({"packages": ["../../mine"]})
+    assert place.run("config", "-l", "-a", "--off", "prompts/bye.md").exit == 0
+    assert _commands(place, "-a") == ["hello"]
+    assert sorted(_commands(place, "-na")) == ["bye", "hello"]
+    assert _settings(place)["packages"] == ["../../mine"]
+    assert place.run("config", "-l", "-a", "--on", "prompts/bye.md").exit == 0
+    assert sorted(_commands(place, "-a")) == ["bye", "hello"]
 
 
 def test_at_a_terminal_resources_are_switched_by_number(place: Place) -> None:

@@ -5,7 +5,6 @@ Only one file of each distribution is read: `importlib.metadata` would cost star
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,6 +54,8 @@ def module_folder(point: EntryPoint) -> Path | None:
     top, *rest = point.module
     place = Path(point.folder, top)
     if not place.is_dir():
+        import importlib.util
+
         spec = importlib.util.find_spec(top)
         if spec is None or not spec.submodule_search_locations:
             return None

@@ -107,11 +107,12 @@ class PackageManager:
         return [self._installed(_source_of(entry)) for entry in self._entries() if _source_of(entry)]
 
     def resources(self) -> list[Resource]:
-        """Return every resource that this scope could switch, on or off."""
+        """Return every resource that this scope could switch, on or off: its own, and a project the user's packages'."""
         distributions = [point.name for point in entry_points(own_folders(), PACKAGES)]
         trusted = self._scope == "project"
         found = resolve_resources(self._places, self._files.settings, trusted=trusted, distributions=distributions)
-        return [one for kind in KINDS for one in found.resources[kind] if one.scope == self._scope]
+        every = [one for kind in KINDS for one in found.resources[kind]]
+        return [one for one in every if one.scope == self._scope or (trusted and one.origin == "package")]
 
     def switch(self, resource: Resource, *, on: bool) -> None:
         """Switch one resource on or off: a ``+path`` or ``-path`` in its package's filter or the list of its kind."""
@@ -123,10 +124,11 @@ class PackageManager:
             self._files.write(key, [*_without(values, name), entry], self._scope)
             return
         entries = self._entries()
-        place = self._find(resource.source, entries)
-        if place is None:  # a distribution is found without an entry
+        text = self._source_here(resource)
+        place = self._find(text, entries)
+        if place is None:  # it is the user's, and only this is changed; or a distribution, found without an entry
             place = len(entries)
-            entries.append(resource.source)
+            entries.append({"source": text, "autoload": False} if resource.scope != self._scope else text)
         package = entries[place] if isinstance(entries[place], dict) else {"source": entries[place]}
         entries[place] = {**package, resource.kind: [*_without(package.get(resource.kind), name), entry]}
         self._files.write(["packages"], entries, self._scope)
@@ -160,6 +162,12 @@ class PackageManager:
         except (PackageError, ValueError) as error:
             return Installed(text, self._scope, None, problem=str(error))
         return Installed(text, self._scope, path, not isinstance(source, LocalSource) and source.pinned)
+
+    def _source_here(self, resource: Resource) -> str:
+        """The source string of a resource's package, as it would be written in this settings file."""
+        if resource.scope == self._scope or not isinstance(source := parse_source(resource.source), LocalSource):
+            return resource.source
+        return str(installed_path(source, self._places.base(resource.scope), self._places.home))
 
     def _stored_path(self, source: LocalSource) -> str:
         """A path is given relative to the working directory; the settings keep it whole."""
