@@ -159,6 +159,17 @@ async def test_a_session_tells_when_its_tools_move(place: Place, server: Scripte
 
 
 @needs_bwrap
+async def test_a_reload_keeps_the_place_and_says_so(place: Place) -> None:
+    known = {"cwd": place.cwd, "agent_dir": place.agent, "home": place.home, "model": "demo/scripted"}
+    place.write_settings({"piolet": {"environment": "sandbox"}})
+    async with await piolet.create_runtime(RuntimeOptions(**known)) as runtime:
+        place.write_settings({})
+        await runtime.reload()
+        assert (runtime.services.place, runtime.services.environment.kind) == ("sandbox", "sandbox")
+        assert any(notice.startswith("Tools go on acting in sandbox") for notice in runtime.services.notices)
+
+
+@needs_bwrap
 async def test_skills_are_offered_where_their_files_are(place: Place, server: ScriptedServer) -> None:
     for name, root in {"mine": place.agent / "skills", "project": place.cwd / ".pi" / "skills"}.items():
         (root / name).mkdir(parents=True)

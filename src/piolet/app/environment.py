@@ -27,9 +27,8 @@ def choice(options: RuntimeOptions, settings: Settings) -> str:
     return options.environment or settings.environment or "local"
 
 
-async def open_chosen(options: RuntimeOptions, settings: Settings, cwd: Path) -> Environment:
-    """Return the chosen environment, ready for use. Raises `InvalidChoice`, `Unreachable`."""
-    text = choice(options, settings)
+async def open_chosen(text: str, options: RuntimeOptions, cwd: Path) -> Environment:
+    """Return the environment of a choice, ready for use. Raises `InvalidChoice`, `Unreachable`."""
     if text == "local":
         return LocalEnvironment(str(cwd), path_folders=[str(options.agent_dir / "bin")])
     from piolet.harness.environments.choice import open_environment

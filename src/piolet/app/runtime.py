@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from piolet.app.agent_session import AgentSession
 from piolet.app.assembly import assemble, reassemble
-from piolet.app.environment import choice, note_environment
+from piolet.app.environment import note_environment
 from piolet.app.extensions.flags import FlagValues, read_flags
 from piolet.app.extensions.host import ExtensionHost
 from piolet.app.extensions.runner import ExtensionRunner
@@ -297,8 +297,7 @@ class Runtime:
 
     def _bind(self, services: Services, session: Session) -> None:
         self._services = services
-        place = choice(services.options, services.settings)
-        note_environment(session, place, services.environment, services.tell_once)
+        note_environment(session, services.place, services.environment, services.tell_once)
         self._session = assemble(services, session, self.hooks, self.extensions)
         for notice in session_notices(session, thorough=self.options.mode not in ("print", "json")):
             services.tell_once(notice)

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from piolet.app.documentation import documentation_folder
-from piolet.app.environment import open_chosen, skills_there
+from piolet.app.environment import choice, open_chosen, skills_there
 from piolet.app.hook_points import ResourcePaths
 from piolet.app.local_models import add_local_server
 from piolet.app.options import ResourceSelection, RuntimeOptions
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 
 class Services(Struct, frozen=True, dict=True):
-    """`cwd` is on this machine; the environment has its own. `notices`: what the user should be told at the start.
+    """`cwd` is on this machine; the environment, which is the one called `place`, has its own. `notices`: what the user
+    should be told at the start.
 
     `files`, `models` and `environment` have a life and stay over a reload; the rest is as it was read.
     """
@@ -49,6 +50,7 @@ class Services(Struct, frozen=True, dict=True):
     resources: Resources
     texts: SystemTexts
     notices: list[str] = field(default_factory=list)
+    place: str = "local"
 
     def tell_once(self, notice: str) -> None:
         """Add a notice for the user unless it is there already."""
@@ -104,7 +106,8 @@ async def load_services(
     """
     kept = previous if previous is not None and previous.cwd == cwd else None
     files = kept.files if kept else SettingsFiles(options.agent_dir, cwd, project_trusted=False)
-    environment = kept.environment if kept else await open_chosen(options, files.settings, cwd)
+    place = kept.place if kept else choice(options, files.settings)
+    environment = kept.environment if kept else await open_chosen(place, options, cwd)
     notices: list[str] = []
     try:
         if previous is None:
@@ -139,7 +142,9 @@ async def load_services(
         prompt=options.system_prompt,
         append=options.append_system_prompt,
     )
-    return Services(options, cwd, trusted, files, models, environment, resources, texts, notices)
+    if choice(options, files.settings) != place:
+        notices.append(f"Tools go on acting in {place}; the setting piolet.environment counts from the next start on")
+    return Services(options, cwd, trusted, files, models, environment, resources, texts, notices, place)
 
 
 async def _decide(

@@ -221,6 +221,12 @@ def test_the_footer_says_where_what_it_cost_and_which_model() -> None:
     assert line_width(footer_lines(view, 100)[1]) == 100
 
 
+def test_the_footer_says_where_tools_act_if_it_is_elsewhere() -> None:
+    view = FooterView("/x", "main", elsewhere="ssh:far:/\x1bsrc")
+    assert line_text(footer_lines(view, 60)[0]).startswith("/x (main) → ssh:far:/")
+    assert "\x1b" not in line_text(footer_lines(view, 60)[0])
+
+
 def test_what_is_zero_or_unknown_is_left_out() -> None:
     view = FooterView("/x", context_window=1000, auto_compact=False, model="m", thinking="off")
     assert line_text(footer_lines(view, 60)[1]).split() == ["?/1.0k", "m", "•", "thinking", "off"]

@@ -107,7 +107,7 @@ class PackageManager:
         return [self._installed(_source_of(entry)) for entry in self._entries() if _source_of(entry)]
 
     def resources(self) -> list[Resource]:
-        """Return every resource that this scope could switch, on or off: its own, and a project the user's packages'."""
+        """Return every resource that this scope could switch, on or off: its own, a project also those of the user."""
         distributions = [point.name for point in entry_points(own_folders(), PACKAGES)]
         trusted = self._scope == "project"
         found = resolve_resources(self._places, self._files.settings, trusted=trusted, distributions=distributions)

@@ -47,6 +47,7 @@ class Footer:
             model=model.id if model else "",
             thinking=session.thinking_level if model is not None and model.reasoning else "",
             home=str(services.options.home),
+            elsewhere="" if services.place == "local" else services.place,
         )
 
 

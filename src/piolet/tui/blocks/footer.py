@@ -16,7 +16,8 @@ WARNING_PERCENT, ERROR_PERCENT = 70, 90
 class FooterView:
     """What the footer says. Token counts and `cost` (US dollars) are of the whole session; `hit_percent` is that of the
     last request. `context_percent` None: not known right now. `thinking` is empty for a model that does not reason;
-    `routed`: the model that a virtual model chose. `providers`: how many are usable."""
+    `routed`: the model that a virtual model chose. `providers`: how many are usable. `elsewhere`: where tools act, empty for
+    here."""
 
     cwd: str
     branch: str = ""
@@ -37,6 +38,7 @@ class FooterView:
     thinking: str = ""
     routed: str = ""
     home: str = ""
+    elsewhere: str = ""
 
 
 def footer_lines(view: FooterView, width: int, statuses: Mapping[str, str] | None = None) -> list[Line]:
@@ -48,13 +50,14 @@ def footer_lines(view: FooterView, width: int, statuses: Mapping[str, str] | Non
 
 
 def place(view: FooterView) -> str:
-    """Return the folder with ``~`` for home, the branch and the name of the session."""
+    """Return the folder with ``~`` for home, the branch, the name of the session, and where tools act if not here."""
     cwd = view.cwd
     if view.home and (cwd == view.home or cwd.startswith(view.home + "/")):
         cwd = "~" + cwd[len(view.home) :]
     branch = f" ({one_line(view.branch)})" if view.branch else ""
     name = f" • {one_line(view.session_name)}" if view.session_name else ""
-    return one_line(cwd) + branch + name
+    elsewhere = f" → {one_line(view.elsewhere)}" if view.elsewhere else ""
+    return one_line(cwd) + branch + name + elsewhere
 
 
 def count(number: int) -> str:
