@@ -16,8 +16,8 @@ WARNING_PERCENT, ERROR_PERCENT = 70, 90
 class FooterView:
     """What the footer says. Token counts and `cost` (US dollars) are of the whole session; `hit_percent` is that of the
     last request. `context_percent` None: not known right now. `thinking` is empty for a model that does not reason;
-    `routed`: the model that a virtual model chose. `providers`: how many are usable. `elsewhere`: where tools act, empty for
-    here."""
+    `routed`: the model that a virtual model chose. `providers`: how many are usable. `elsewhere`: where tools act,
+    empty for here."""
 
     cwd: str
     branch: str = ""
