@@ -121,4 +121,4 @@ def test_packages_that_are_fetched_at_the_start_are_shown(place: Place, gate: Pa
         terminal.wait_for("Fetching pypi:ropes...", 60)
         gate.write_text("\n")
         terminal.wait_for("DEMO" if mode else "Type to the model", 60)
-        assert "Fetching" not in terminal.text
+        terminal.wait_for(lambda text: "Fetching" not in text, 60)
