@@ -124,6 +124,18 @@ def test_what_is_not_read_yet_is_read_from_a_deleted_file_and_never_from_another
             session.totals()
 
 
+def test_a_file_that_was_rewritten_in_place_is_never_taken_for_the_old_one(tmp_path: Path) -> None:
+    path = long_session(tmp_path / "s.jsonl")
+    with Session.open(str(path)) as session:
+        path.write_bytes(encode(HEADER) + b"\n" + encode(said("other", None)) + b"\n")
+        with pytest.raises(HistoryChanged, match=r"is not in .* any more"):
+            session.build_context()
+    with Session.open(str(long_session(path))) as session:
+        path.write_bytes(encode(HEADER | {"id": "s2"}) + b"\n")
+        with pytest.raises(HistoryChanged, match="changed by another program"):
+            session.build_context()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_whatever_is_damaged_the_first_question_gets_what_a_full_reading_gives(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)

@@ -136,6 +136,8 @@ class EntryLog:
             index.add_all(self.storage.lines())
         except OSError as error:
             raise _unreadable(self.storage, error) from error
+        if index.header is None or index.header.id != self.header.id:
+            raise self._changed()
         self.known = index
 
     def lines(self, heads: Sequence[Head]) -> list[bytes]:
@@ -162,7 +164,7 @@ class EntryLog:
         except ValueError:
             entry = None
         if entry is None or entry.id != head.id:
-            raise HistoryChanged(f"{self.storage.name} was changed by another program; open it again")
+            raise self._changed()
         if isinstance(entry, MessageEntry):
             message = entry.message
             # Strings that are there already: of a long session they would be a tenth of its memory.
@@ -176,6 +178,9 @@ class EntryLog:
                 name = self._called_tool(message.tool_call_id, head.parent_id)
                 entry = replace(entry, message=replace(message, tool_name=name))
         return entry
+
+    def _changed(self) -> HistoryChanged:
+        return HistoryChanged(f"{self.storage.name} was changed by another program; open it again")
 
     def _called_tool(self, call_id: str, leaf: str | None) -> str:
         """Return the name of the tool that was called with that id in the turns before `leaf`; empty if none was."""

@@ -302,6 +302,8 @@ class Session:
     def _select(self, index: Index, leaf: str | EllipsisType | None) -> Selection:
         if leaf is ...:
             leaf = self._leaf
+            if leaf is not None and leaf not in index.by_id:
+                raise HistoryChanged(f"The branch in use is not in {self._log.storage.name} any more; open it again")
         elif leaf is not None and leaf not in index.by_id:
             leaf = self._log.last_id
         return select(index.path(leaf), self._log.model_of)
