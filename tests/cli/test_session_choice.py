@@ -105,6 +105,17 @@ def test_a_user_who_refuses_gets_nothing_but_that(
     assert len(place.sessions()) == 1
 
 
+@pytest.mark.parametrize("mode", ["json", "rpc"])
+def test_a_question_is_no_part_of_a_protocol(place: Place, elsewhere: Place, server: ScriptedServer, mode: str) -> None:
+    ask(elsewhere, "--session-id", "theirs", "there")
+    words = ("--mode", mode, "--model", "stub/m1", "--session", "theirs")
+    no, yes = (place.run(*words, stdin=answer) for answer in ("n\n", "y\n"))
+    assert (no.exit, no.stdout) == (0, "")
+    assert no.stderr.endswith("[y/N] Aborted.\n")
+    assert yes.exit == 0
+    assert all(isinstance(record, dict) for record in yes.records)
+
+
 def test_an_exact_id_is_opened_or_made_with_a_warning(place: Place, server: ScriptedServer) -> None:
     first = ask(place, "--session-id", "exact", "one")
     assert first.stderr.startswith("Warning: No project session found with id 'exact'")

@@ -27,7 +27,11 @@ LISTED = 20
 
 
 class Refused(Exception):
-    """The user was asked and said no."""
+    """The user was asked and said no. `on_stderr`: standard output belongs to a protocol."""
+
+    def __init__(self, *, on_stderr: bool = False) -> None:
+        super().__init__()
+        self.on_stderr = on_stderr
 
 
 def choose_session(arguments: Arguments, place: SessionPlace) -> SessionChoice:
@@ -40,7 +44,7 @@ def choose_session(arguments: Arguments, place: SessionPlace) -> SessionChoice:
             raise SessionError(f"A session with the id '{chosen_id}' is here already; choose another --session-id")
         return ForkSession(_fork_source(arguments.fork, place), chosen_id)
     if arguments.session is not None:
-        return _named(arguments.session, place)
+        return _named(arguments.session, place, on_stderr=arguments.mode in ("json", "rpc"))
     if arguments.resume:
         return OpenSession(_ask_which(place))
     if arguments.continue_:
@@ -76,17 +80,18 @@ def _fork_source(reference: str, place: SessionPlace) -> Path:
     return path
 
 
-def _named(reference: str, place: SessionPlace) -> SessionChoice:
+def _named(reference: str, place: SessionPlace, *, on_stderr: bool) -> SessionChoice:
     """Return the session that ``--session`` names; one of another folder is forked into this one, if that is wanted."""
     found = find_session(reference, place)
     if not isinstance(found, Found):
         return OpenSession(found)
     if found.here:
         return OpenSession(Path(found.path))
-    print(f"The session was found in another directory: {strip_escapes(found.cwd)}")
-    print("Fork this session into current directory? [y/N] ", end="", flush=True)
+    stream = sys.stderr if on_stderr else sys.stdout
+    print(f"The session was found in another directory: {strip_escapes(found.cwd)}", file=stream)
+    print("Fork this session into current directory? [y/N] ", end="", flush=True, file=stream)
     if _read_line().strip().lower() not in ("y", "yes"):
-        raise Refused
+        raise Refused(on_stderr=on_stderr)
     return ForkSession(Path(found.path))
 
 

@@ -60,8 +60,8 @@ def start(arguments: Arguments) -> int:
 
     try:
         return _start(arguments)
-    except Refused:
-        print("Aborted.")
+    except Refused as refused:
+        print("Aborted.", file=sys.stderr if refused.on_stderr else sys.stdout)
         return 0
     except FlagError as error:
         from piolet.cli.suggestions import unknown_options
