@@ -32,12 +32,16 @@ def blocks(name: str, language: str) -> list[str]:
 
 
 def test_every_setting_is_documented() -> None:
-    keys = {value.path for value in vars(Settings).values() if isinstance(value, Key)}
-    unlisted = {
-        *["npmCommand", "selfUpdateCommand", "collapseChangelog", "warnings.anthropicExtraUsage"],
-        *["sessionShareDestination", "cacheWarming", "codemode.mode", "codemode.inlineBudget"],
-    }
-    assert keys - unlisted - set(re.findall(r"`([\w.]+)`", page("settings"))) == set()
+    keys = {value.path for value in vars(Settings).values() if isinstance(value, Key)} - {"collapseChangelog"}
+    assert keys - set(re.findall(r"`([\w.]+)`", page("settings"))) == set()
+
+
+def test_settings_without_effect_are_said_to_have_none() -> None:
+    program = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py") if path.name != "settings.py")
+    (without,) = re.findall(r"change nothing here: (.*?)\.\n\n", page("settings"), re.DOTALL)
+    for attribute, key in vars(Settings).items():
+        if isinstance(key, Key) and f"`{key.path}`" not in without:
+            assert re.search(rf"\.{attribute}\b", program), key.path
 
 
 def test_the_first_example_of_settings_works() -> None:
