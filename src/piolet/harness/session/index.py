@@ -76,10 +76,6 @@ class Index:
 
     def __init__(self, *, cursory: bool = False) -> None:
         self.cursory = cursory
-        if cursory:
-            from piolet.harness.session.glance import glance
-
-            self._glance = glance
         self.header: Header | None = None
         self.heads: list[Head] = []
         self.by_id: dict[str, Head] = {}  # of duplicates the later one
@@ -95,11 +91,8 @@ class Index:
 
     def add_all(self, lines: Iterable[Line]) -> bool:
         """Take in lines, in the order of the file. Returns False, and stops, if the first value is no header."""
-        for position, text in lines:
+        for position, text in self._glance_over(lines) if self.cursory else lines:
             self._lines += 1
-            if self.cursory and self.header is not None and (seen := self._glance(text)) is not None:
-                self._put(position, "message", *seen)
-                continue
             try:
                 facts = skim(text)
             except TypeError as error:
@@ -122,6 +115,17 @@ class Index:
             else:
                 self._set_aside("no-id", f"an entry of type {facts.type!r} without id")
         return True
+
+    def _glance_over(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Take in the messages whose beginnings tell enough; give all other lines."""
+        from piolet.harness.session.glance import glance
+
+        for line in lines:
+            if self.header is None or (seen := glance(line[1])) is None:
+                yield line
+            else:
+                self._lines += 1
+                self._put(line[0], "message", *seen)
 
     def add_entries(self, entries: Iterable[Entry]) -> None:
         """Take in decoded entries; positions mean nothing then."""
