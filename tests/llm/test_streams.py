@@ -24,7 +24,7 @@ from piolet.llm.sse import ServerEvent
 from piolet.llm.transport import parse_record
 from tests.conformance.cases.area_stream import pieces
 from tests.conformance.cassettes import check_order
-from tests.llm.wire import ask, aws, chunk, model_at, sse
+from tests.llm.wire import ask, aws, chunk, fold, model_at, result, sse
 
 CASES = Path(__file__).parents[1] / "data" / "cases" / "stream.json"
 RECORDINGS = Path(__file__).parents[3] / "shared" / "cassettes"
@@ -201,3 +201,31 @@ def test_records_that_are_not_what_they_should_be_never_crash(data: st.DataObjec
             assert all(isinstance(call.id, str) and isinstance(call.name, str) for call in message.tool_calls)
             assert all(isinstance(call.arguments, dict) for call in message.tool_calls)
             dumps(message)
+
+
+@pytest.mark.parametrize(
+    "usage", [[1], "none", 5, {"input_tokens": 1e308, "prompt_tokens": "5", "cache_creation": "x"}]
+)
+@pytest.mark.parametrize(
+    "api", ["anthropic-messages", "openai-responses", "google-generative-ai", "mistral-conversations"]
+)
+def test_counters_that_are_none_do_not_cost_the_answer(api: str, usage: Any) -> None:
+    text = {"type": "message", "id": "m", "content": [{"type": "output_text", "text": "hi"}]}
+    records: dict[str, list[Any]] = {
+        "anthropic-messages": [
+            {"type": "message_start", "message": {"usage": usage}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hi"}},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_details": "x"}, "usage": usage},
+            {"type": "message_stop"},
+        ],
+        "openai-responses": [
+            {"type": "response.output_item.done", "output_index": 0, "item": text},
+            {"type": "response.completed", "response": {"status": "completed", "usage": usage}},
+        ],
+        "google-generative-ai": [
+            {"candidates": [{"content": {"parts": [{"text": "hi"}]}, "finishReason": "STOP"}], "usageMetadata": usage}
+        ],
+        "mistral-conversations": [chunk({"content": "hi"}, "stop", usage=usage)],
+    }
+    message = result(fold(protocol_for(api).builder(model_at("http://x", api), ask(), StreamOptions()), *records[api]))
+    assert (message.stop_reason, message.text, message.usage.input) == ("stop", "hi", 0)

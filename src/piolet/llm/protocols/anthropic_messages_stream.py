@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from piolet.base.json import dumps
-from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenThinking, as_count, as_text
+from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenThinking, as_count, as_object, as_text
 from piolet.llm.errors import ProviderError, error_value, one_line
 from piolet.llm.messages import NO_COST, StopReason, Usage
 from piolet.llm.model import Context, Model, StreamOptions
@@ -41,18 +41,18 @@ class MessagesBuilder(MessageBuilder):
             return
         match record.get("type"):
             case "message_start":
-                self._read_message(record.get("message") or {})
+                self._read_message(as_object(record.get("message")))
             case "content_block_start":
-                self._read_start(record.get("index", 0), record.get("content_block") or {})
+                self._read_start(record.get("index", 0), as_object(record.get("content_block")))
             case "content_block_delta":
                 if block := self._open.get(record.get("index", 0)):
-                    self._read_delta(block, record.get("delta") or {})
+                    self._read_delta(block, as_object(record.get("delta")))
             case "content_block_stop":
                 if block := self._open.pop(record.get("index", 0), None):
                     self.close(block)
             case "message_delta":
-                self._read_end(record.get("delta") or {})
-                self._read_usage(record.get("usage") or {})
+                self._read_end(as_object(record.get("delta")))
+                self._read_usage(as_object(record.get("usage")))
             case "message_stop":
                 self.ended = True
             case "error":
@@ -80,7 +80,7 @@ class MessagesBuilder(MessageBuilder):
         for fallback in self._fallbacks:
             if (fallback.provider, fallback.model) == (self.model.provider, answered_by):
                 self.rates = fallback.cost
-        self._read_usage(message.get("usage") or {})
+        self._read_usage(as_object(message.get("usage")))
 
     def _read_start(self, index: int, told: Mapping[str, Any]) -> None:
         block: OpenBlock
@@ -133,7 +133,7 @@ class MessagesBuilder(MessageBuilder):
             return
         self.raw_stop_reason = as_text(reason)
         self.stop_reason = _STOPS.get(self.raw_stop_reason, "error")
-        details = delta.get("stop_details") or {}
+        details = as_object(delta.get("stop_details"))
         self._refusal = as_text(details.get("explanation"))
 
     def _read_usage(self, told: Mapping[str, Any]) -> None:
@@ -141,8 +141,8 @@ class MessagesBuilder(MessageBuilder):
         self._counters |= {name: value for name, value in told.items() if value is not None}
         names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         fresh, output, read, written = (as_count(self._counters.get(name)) for name in names)
-        long_writes = (self._counters.get("cache_creation") or {}).get("ephemeral_1h_input_tokens")
-        thinking = (self._counters.get("output_tokens_details") or {}).get("thinking_tokens")
+        long_writes = as_object(self._counters.get("cache_creation")).get("ephemeral_1h_input_tokens")
+        thinking = as_object(self._counters.get("output_tokens_details")).get("thinking_tokens")
         self.usage = Usage(
             fresh,
             output,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from piolet.base.json import dumps
-from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking, as_count, as_text
+from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking, as_count, as_object, as_text
 from piolet.llm.errors import ProviderError, one_line
 from piolet.llm.messages import NO_COST, StopReason, Usage
 from piolet.llm.model import Context, Model, StreamOptions
@@ -51,11 +51,11 @@ class ConverseBuilder(MessageBuilder):
         index = event.get("contentBlockIndex", 0)
         match name:
             case "contentBlockStart":
-                call = (event.get("start") or {}).get("toolUse")
+                call = as_object(event.get("start")).get("toolUse")
                 if isinstance(call, dict) and call.get("type") != "server_tool_use":
                     self._open[index] = self.open_call(as_text(call.get("toolUseId")), as_text(call.get("name")))
             case "contentBlockDelta":
-                self._read_delta(index, event.get("delta") or {})
+                self._read_delta(index, as_object(event.get("delta")))
             case "contentBlockStop":
                 if block := self._open.pop(index, None):
                     self.close(block)
@@ -63,7 +63,7 @@ class ConverseBuilder(MessageBuilder):
                 self.raw_stop_reason = as_text(event.get("stopReason"))
                 self.stop_reason = _STOPS.get(self.raw_stop_reason, "error")
             case "metadata":
-                self._read_usage(event.get("usage") or {})
+                self._read_usage(as_object(event.get("usage")))
                 self.ended = self.raw_stop_reason is not None
             case _ if name == EXCEPTION:
                 raise _thrown(event)

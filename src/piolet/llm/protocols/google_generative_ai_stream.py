@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from piolet.base.json import dumps
-from piolet.llm.builder import MessageBuilder, OpenCall, OpenText, OpenThinking, as_count, as_text
+from piolet.llm.builder import MessageBuilder, OpenCall, OpenText, OpenThinking, as_count, as_object, as_text
 from piolet.llm.errors import ProviderError, error_value, one_line
 from piolet.llm.messages import NO_COST, StopReason, Usage
 from piolet.llm.model import Context, Model, StreamOptions
@@ -40,12 +40,12 @@ class GenerativeAiBuilder(MessageBuilder):
         answered_by = as_text(chunk.get("modelVersion"))
         if answered_by and answered_by != self.model.id:
             self.response_model = answered_by
-        if usage := chunk.get("usageMetadata"):
+        if usage := as_object(chunk.get("usageMetadata")):
             self._read_usage(usage)
-        if blocked := (chunk.get("promptFeedback") or {}).get("blockReason"):
+        if blocked := as_object(chunk.get("promptFeedback")).get("blockReason"):
             raise ProviderError(f"The provider blocked the prompt: {blocked}")
-        candidate = next(iter(chunk.get("candidates") or ()), None) or {}
-        for part in (candidate.get("content") or {}).get("parts") or ():
+        candidate = as_object(next(iter(chunk.get("candidates") or ()), None))
+        for part in as_object(candidate.get("content")).get("parts") or ():
             self._read_part(part)
         if reason := candidate.get("finishReason"):
             self.raw_stop_reason = as_text(reason)

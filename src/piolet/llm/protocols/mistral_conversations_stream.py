@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from piolet.llm.builder import OpenText, OpenThinking, as_count, as_text
+from piolet.llm.builder import OpenText, OpenThinking, as_count, as_object, as_text
 from piolet.llm.model import Context, Model, StreamOptions
 from piolet.llm.protocols.openai_completions_stream import CompletionsBuilder
 
@@ -53,7 +53,7 @@ class ConversationsBuilder(CompletionsBuilder):
             self.stop_reason = "length"
 
     def _read_usage(self, told: Mapping[str, Any]) -> None:
-        details = told.get("prompt_tokens_details") or {}
+        details = as_object(told.get("prompt_tokens_details"))
         cached = details.get("cached_tokens")
         cached = told.get("num_cached_tokens") if cached is None else cached
         super()._read_usage({**told, "prompt_tokens_details": {**details, "cached_tokens": as_count(cached)}})

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from piolet.base.json import dumps, loads
 from piolet.llm.arguments import PartialArguments
-from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking, as_count, as_text
+from piolet.llm.builder import MessageBuilder, OpenBlock, OpenCall, OpenText, OpenThinking, as_count, as_object, as_text
 from piolet.llm.cost import billed_total
 from piolet.llm.errors import ProviderError, error_value, one_line
 from piolet.llm.messages import NO_COST, Usage
@@ -50,8 +50,8 @@ class ResponsesBuilder(MessageBuilder):
         event = record if isinstance(record, dict) else {}
         kind = as_text(event.get("type")) or name
         if kind in _TERMINAL:
-            self._read_response(event.get("response") or {})
-            self._read_end(kind.removeprefix("response."), event.get("response") or {})
+            self._read_response(as_object(event.get("response")))
+            self._read_end(kind.removeprefix("response."), as_object(event.get("response")))
         elif kind in ("error", "response.error") or event.get("error"):
             raise ProviderError(one_line(error_value(record)))
         elif kind.startswith("response."):
@@ -171,12 +171,12 @@ class ResponsesBuilder(MessageBuilder):
         answered_by = as_text(response.get("model"))
         if answered_by:
             self.response_model = answered_by if answered_by != self.model.id else None
-        if usage := response.get("usage"):
+        if usage := as_object(response.get("usage")):
             self._read_usage(usage)
         self.cost_factor = _tier_factor(self.model, as_text(response.get("service_tier")))
 
     def _read_usage(self, told: Mapping[str, Any]) -> None:
-        sent, answered = told.get("input_tokens_details") or {}, told.get("output_tokens_details") or {}
+        sent, answered = as_object(told.get("input_tokens_details")), as_object(told.get("output_tokens_details"))
         cached, written = as_count(sent.get("cached_tokens")), as_count(sent.get("cache_write_tokens"))
         fresh = max(0, as_count(told.get("input_tokens")) - cached - written)
         output = as_count(told.get("output_tokens"))
@@ -189,7 +189,7 @@ class ResponsesBuilder(MessageBuilder):
         self.ended = True
         self._complete_items(response.get("output") or ())
         status = as_text(response.get("status")) or ending
-        reason = as_text((response.get("incomplete_details") or {}).get("reason"))
+        reason = as_text(as_object(response.get("incomplete_details")).get("reason"))
         self.raw_stop_reason = f"{status}.{reason}" if reason else status
         match status, reason:
             case (("completed" | "done"), _):
