@@ -74,6 +74,13 @@ def test_a_setting_that_must_not_be_ignored_is_an_error(place: Place) -> None:
     assert "httpIdleTimeoutMs" in one_error(place, place.run("-p", "--model", "stub/m1", "hi"))
 
 
+def test_a_provider_that_names_no_models_says_how_to_get_some(place: Place) -> None:
+    place.write_models("http://127.0.0.1:1", models=[])
+    said = one_error(place, place.run("-p", "--model", "stub/m1", "hi"))
+    assert 'The provider "stub" has no models yet: name them in models.json, or run: piolet update --models' in said
+    assert "has no models yet" in one_error(place, place.run("-p", "--provider", "stub", "--model", "m1", "hi"))
+
+
 def test_a_broken_trust_file_is_an_error_that_names_it(place: Place) -> None:
     place.agent.mkdir(parents=True)
     (place.agent / "trust.json").write_text("[]")

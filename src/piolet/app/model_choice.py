@@ -86,6 +86,11 @@ def _asked_for(options: RuntimeOptions, models: Models) -> Choice:
         default_models={id: entry.default_model for id, entry in BUILTIN_PROVIDERS.items() if entry.default_model},
     )
     if choice.error is not None:
+        name = options.provider or provider
+        if name in models.providers() and not models.provider_models(name):
+            raise NoSuchModel(
+                f'The provider "{name}" has no models yet: name them in models.json, or run: piolet update --models'
+            )
         unread = f"{models.error}. " if models.error else ""
         raise NoSuchModel(unread + choice.error.text)
     return choice
