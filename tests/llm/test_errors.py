@@ -32,3 +32,10 @@ def test_a_very_long_text_is_cut() -> None:
 
 def test_secrets_are_masked_the_longest_first_and_short_ones_are_none() -> None:
     assert hide_secrets("key abcdefgh-1 and abcdefgh", ["abcdefgh", "abcdefgh-1", "k", ""]) == "key *** and ***"
+
+
+@pytest.mark.parametrize("end", ["", "…"])
+def test_a_secret_that_the_end_cuts_off_is_masked(end: str) -> None:
+    assert hide_secrets(f"bad key abcdefgh-0123{end}", ["abcdefgh-0123456789"]) == "bad key ***"
+    assert hide_secrets(f"bad key abcdefg{end}", ["abcdefgh-0123456789"]) == f"bad key abcdefg{end}"
+    assert hide_secrets("abcdefgh", ["abcdefgh"]) == "***"

@@ -167,10 +167,11 @@ class TestTexts:
 
     async def test_the_key_is_not_in_the_text_even_if_the_server_repeats_it(self, pool: HttpPool) -> None:
         key, other = "sk-very-secret-1234567890", "gateway-secret-42"
-        body = {"error": {"message": f"Incorrect API key provided: {key}; {other}"}}
+        body = {"error": {"message": f"Incorrect API key provided: {key}; {other}; team-word-7"}}
+        headers = {"cf-aig-authorization": f"Bearer {other}", "x-team": "team-word-7"}
         with ScriptedServer([{"status": 401, "json": body}]) as server:
-            message = await final(server, pool, api_key=key, headers={"cf-aig-authorization": f"Bearer {other}"})
-        assert message.error_message == '401: {"message":"Incorrect API key provided: ***; ***"}'
+            message = await final(server, pool, api_key=key, headers=headers)
+        assert message.error_message == '401: {"message":"Incorrect API key provided: ***; ***; ***"}'
 
     async def test_a_key_that_is_no_header_is_an_error_that_does_not_show_it(self, pool: HttpPool) -> None:
         with ScriptedServer() as server:

@@ -22,6 +22,7 @@ from piolet.base.json import dumps, loads
 
 MAX_ERROR_CHARS = 4000
 MAX_HTML_CHARS = 300
+SHORTEST_SECRET = 8
 
 
 class LlmError(Exception):
@@ -101,9 +102,16 @@ def header_secrets(headers: Mapping[str, str]) -> set[str]:
 
 
 def hide_secrets(text: str, secrets: Iterable[str]) -> str:
-    """Return `text` with every one of `secrets` masked. Short ones are no secrets: they would hide half of the text."""
-    for secret in sorted((s for s in secrets if len(s) >= 8), key=len, reverse=True):
+    """Return `text` with every one of `secrets` masked, also one that the end of the text cuts off.
+
+    Short ones are no secrets: they would hide half of the text.
+    """
+    for secret in sorted((s for s in secrets if len(s) >= SHORTEST_SECRET), key=len, reverse=True):
         text = text.replace(secret, "***")
+        body = text.removesuffix("…")
+        lengths = range(min(len(secret) - 1, len(body)), SHORTEST_SECRET - 1, -1)
+        if cut := next((length for length in lengths if body.endswith(secret[:length])), 0):
+            text = body[:-cut] + "***"
     return text
 
 

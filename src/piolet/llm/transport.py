@@ -132,7 +132,8 @@ class _Exchange:
         if self._options.on_headers is not None:
             await self._abortable(self._options.on_headers(merged, self._model))
         headers = {name: value.strip() for name, value in merged.items() if value is not None}
-        self._secrets |= header_secrets(headers)
+        configured = (value.strip() for value in self._options.headers.values() if value)  # may come from a command
+        self._secrets |= {*header_secrets(headers), *configured}
         for name, value in headers.items():
             if not _header_name.fullmatch(name):
                 raise RequestError(f"The header name {name!r} holds characters that HTTP does not allow")
