@@ -57,7 +57,7 @@ def test_a_tab_completes_options_values_commands_and_files(place: Place, shell: 
     argv, start = START[shell]
     env = place.environment() | {"PATH": f"{place.home}/bin:/usr/bin:/bin", "PS1": "ready "}
     with Terminal(argv, cwd=place.cwd, env=env, columns=100, rows=50) as terminal:
-        terminal.send(f"{start}; PS1='loaded '; clear\r")
+        terminal.send(f"{start}; PS1='load''ed '; clear\r")
         terminal.wait_for("loaded")
         for typed, words in TYPED:
             terminal.send(f"piolet {typed}\t\r")
