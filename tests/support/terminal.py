@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import fcntl
 import functools
 import os
@@ -36,6 +37,8 @@ KEYS = {
     "pagedown": "\x1b[6~",
 } | {f"ctrl+{letter}": chr(ord(letter) - 96) for letter in "abcdefghijklmnopqrstuvwxyz"}
 
+ALTERNATE_SCREEN = 1049
+
 # What pyte would misread: parameters that begin with <, = or >, intermediate bytes, colons, and strings other than OSC.
 _BEYOND_PYTE = re.compile(
     rb"\x1b\[[<=>][0-?]*[ -/]*[@-~]|\x1b\[[0-?]*[ -/]+[@-~]|\x1b\[[0-9;]*:[0-9;:]*[@-~]|\x1b[PX^_].*?(?:\x1b\\|\x07)",
@@ -45,9 +48,27 @@ _INCOMPLETE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[PX^_](?:(?!\x1b\\|\x07).)*)?\
 
 
 class _Screen(pyte.HistoryScreen):
-    """A screen that answers what programs ask a terminal (device attributes, cursor position)."""
+    """A screen that answers what programs ask a terminal (device attributes, cursor position), and has an alternate
+    one."""
 
     answer: Callable[[str], None]
+    _main: tuple[Any, int, int, list[Any]] | None = None  # rows, cursor and history meanwhile
+
+    def set_mode(self, *modes: int, **private: Any) -> None:
+        super().set_mode(*modes, **private)
+        if private and ALTERNATE_SCREEN in modes and self._main is None:
+            self._main = copy.deepcopy(self.buffer), self.cursor.x, self.cursor.y, list(self.history.top)
+            self.erase_in_display(2)
+
+    def reset_mode(self, *modes: int, **private: Any) -> None:
+        super().reset_mode(*modes, **private)
+        if private and ALTERNATE_SCREEN in modes and self._main is not None:
+            buffer, self.cursor.x, self.cursor.y, history = self._main
+            self.buffer.clear()
+            self.buffer.update(buffer)
+            self.history.top.clear()
+            self.history.top.extend(history)
+            self._main = None
 
     def write_process_input(self, data: str) -> None:
         self.answer(data)

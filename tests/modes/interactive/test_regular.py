@@ -212,6 +212,7 @@ def test_another_program_gets_the_terminal_below_what_is_printed(place: Place) -
             terminal.wait_for(lambda text: "Working" not in text)
             terminal.press("ctrl+g")
             terminal.wait_for("\nchanged")
+            terminal.wait_for(READY)
             rows = everything(terminal)
             assert rows.index("an answer") < rows.index("in the editor") < rows.index("changed")
             assert sum("────" in row for row in rows) == 2
@@ -241,3 +242,43 @@ def test_the_window_may_take_odd_sizes(place: Place, size: tuple[int, int]) -> N
             terminal.resize(100, 30)
             terminal.wait_for("end29.")
             terminal.wait_for(READY)
+
+
+def test_the_mode_can_be_changed_while_an_answer_comes_and_leaving_prints_nothing_twice(place: Place) -> None:
+    with ScriptedServer([openai("first answer"), streamed(PARAGRAPHS), openai("third answer")]) as server:
+        place.write_models(server.url)
+        with running(place, "--model", "stub/m1", "--tui-mode", "regular") as terminal:
+            terminal.send("one\r")
+            terminal.wait_for("first answer")
+            terminal.wait_for(lambda text: "Working" not in text)
+            terminal.send("two\r")
+            terminal.wait_for("par 1:")
+            change_mode(terminal, "fullscreen")
+            assert b"\x1b[?1049h" in terminal.output
+            terminal.wait_for("end29.")
+            terminal.wait_for(lambda text: "Working" not in text)
+            terminal.press("pageup", "pageup", "pageup")
+            terminal.wait_for("first answer")
+            change_mode(terminal, "regular")
+            terminal.send("three\r")
+            terminal.wait_for("third answer")
+            terminal.wait_for(lambda text: "Working" not in text)
+            change_mode(terminal, "fullscreen")
+            terminal.press("ctrl+d")
+            assert terminal.wait_for_exit() == 0
+            rows = everything(terminal)
+            for text in ("one", "first answer", "two", "three", "third answer"):
+                assert rows.count(text) == 1, (text, rows)
+            check_paragraphs(" ".join(rows))
+
+
+def change_mode(terminal: Terminal, mode: str) -> None:
+    """Choose `mode`, which is the other one, in the settings."""
+    terminal.send("/settings\r")
+    terminal.wait_for("Search:")
+    terminal.send("tui mode")
+    terminal.wait_for("→ TUI mode")
+    terminal.press("enter")
+    terminal.wait_for(f"→ TUI mode           {mode}")
+    terminal.press("escape")
+    terminal.wait_for(lambda text: "Search:" not in text)

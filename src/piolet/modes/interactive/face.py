@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from piolet.app.prompt import PromptRejected
 from piolet.app.runtime import Runtime
-from piolet.app.settings import SettingsError
+from piolet.app.settings import Settings, SettingsError, TuiMode
 from piolet.app.trust import TrustError
 from piolet.harness.errors import HarnessError
 from piolet.harness.session.errors import SessionError
@@ -291,6 +291,17 @@ class Face:
         self.app.set_strips(self.looks.strips())
         self.surface.recolor()
         self.presenter.recolor()
+
+    @property
+    def mode(self) -> TuiMode:
+        """Where the transcript is shown."""
+        return "regular" if self.app.regular else "fullscreen"
+
+    def set_mode(self, mode: TuiMode) -> None:
+        """Show the transcript on a screen of its own or in the terminal's scrollback, from now on."""
+        self.runtime.services.files.set(Settings.tui_mode, mode)
+        self.app.set_mode(regular=mode == "regular")
+        self.opened.show_services()
 
     def widgets_above(self, width: int) -> Sequence[Line]:
         return self.surface.widget_lines("above_editor", width)

@@ -66,7 +66,7 @@ class TerminalDriver(LinuxDriver):
         screen: TextIO = getattr(app, "terminal", None) or sys.__stderr__ or sys.stderr
         self._file = _Lasting(screen)  # type: ignore[assignment]
         self._screen_fd = screen.fileno()
-        self._active = False
+        self._active = self._started = False
 
     def _get_terminal_size(self) -> tuple[int, int]:
         try:
@@ -76,12 +76,15 @@ class TerminalDriver(LinuxDriver):
         return size.columns or 80, size.lines or 24
 
     def start_application_mode(self) -> None:
-        self._active = True
+        again, self._active = self._started, True
+        self._started = True
         super().start_application_mode()  # type: ignore[no-untyped-call]
         # The toolkit's handler reads the size at once: interrupted by the next signal, it would tell an old size last.
         loop = asyncio.get_running_loop()
         signal.signal(signal.SIGWINCH, lambda *_: loop.call_soon_threadsafe(self.on_resized))
         self.write(_BEGIN)
+        if again:
+            loop.call_soon(self.on_resized)
 
     def on_resized(self) -> None:
         """Tell the app the size of the terminal. All is drawn again: the terminal may have been smaller meanwhile."""

@@ -122,7 +122,12 @@ def _rows(face: Face) -> list[SettingRow]:
             _model_levels,
             "Levels that sessions with a model begin with",
         ),
-        row("TUI mode", Settings.tui_mode, ("fullscreen", "regular"), "Counts from the next start on"),
+        SettingRow(
+            "TUI mode",
+            lambda: face.mode,
+            face.guarded(lambda: face.set_mode("fullscreen" if face.mode == "regular" else "regular")),
+            "A screen of its own, or the terminal's own scrollback",
+        ),
         row(
             "Fullscreen exit output",
             Settings.fullscreen_exit_output,
