@@ -97,6 +97,18 @@ async def test_trusting_the_parent_removes_the_folders_own_entry(tmp_path: Path,
     assert store.read() == {str(tmp_path): True, "/else": True}
 
 
+async def test_an_answer_that_cannot_be_saved_holds_for_this_process(tmp_path: Path, project: Path) -> None:
+    async def ask(folder: str, options: Sequence[TrustOption]) -> TrustOption | None:
+        (tmp_path / "agent").write_text("in the way")
+        return options[0]
+
+    trust = trust_of(tmp_path)
+    assert await trust.decide(project, ask=ask) is True
+    (told,) = trust.unsaved
+    assert "trust.json was not written" in told
+    assert "this session only" in told
+
+
 async def test_the_flag_is_for_this_process_only(tmp_path: Path, project: Path) -> None:
     assert await trust_of(tmp_path, flag=True).decide(project) is True
     assert await trust_of(tmp_path).decide(project) is False

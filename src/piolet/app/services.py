@@ -154,7 +154,10 @@ async def _decide(
         notices.append(untrusted_notice(cwd))
         return None
 
-    return await trust.decide(cwd, default=settings.default_project_trust, hooks=hooks, ask=ask or ask_nobody)
+    trusted = await trust.decide(cwd, default=settings.default_project_trust, hooks=hooks, ask=ask or ask_nobody)
+    notices += trust.unsaved
+    trust.unsaved.clear()
+    return trusted
 
 
 def with_resources(services: Services, paths: ResourcePaths) -> Services:

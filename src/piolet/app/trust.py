@@ -113,13 +113,17 @@ class TrustStore:
 
 
 class ProjectTrust:
-    """Decides about folders, each once in the life of the process. `flag`: ``--approve`` or ``--no-approve``."""
+    """Decides about folders, each once in the life of the process. `flag`: ``--approve`` or ``--no-approve``.
+
+    `unsaved`: for the user, why answers that should have been saved hold for this process only.
+    """
 
     def __init__(self, agent_dir: Path, home: Path, *, flag: bool | None = None) -> None:
         self.store = TrustStore(agent_dir)
         self._home = home
         self._flag = flag
         self._decided: dict[str, bool] = {}
+        self.unsaved: list[str] = []
 
     async def decide(
         self,
@@ -157,7 +161,7 @@ class ProjectTrust:
             if decision.trusted in ("yes", "no"):
                 trusted = decision.trusted == "yes"
                 if decision.remember:
-                    self.store.save({folder: trusted})
+                    self._save({folder: trusted})
                 return trusted
         saved = self.store.nearest(Path(folder))
         if saved is not None:
@@ -168,8 +172,14 @@ class ProjectTrust:
         if chosen is None:
             return False
         if chosen.saves:
-            self.store.save(chosen.saves)
+            self._save(chosen.saves)
         return chosen.trusted
+
+    def _save(self, changes: Mapping[str, bool | None]) -> None:
+        try:
+            self.store.save(changes)
+        except TrustError as error:
+            self.unsaved.append(f"{error}. The answer holds for this session only")
 
 
 def needs_trust(cwd: Path, home: Path) -> bool:
