@@ -16,7 +16,7 @@ from piolet.llm.catalog import BuiltinCatalog
 from piolet.llm.catalog.listing import from_openrouter
 from piolet.llm.catalog.overlay import OverlaidCatalog
 from piolet.llm.catalog.refresh import refresh_models, refreshable
-from piolet.llm.errors import RequestError
+from piolet.llm.errors import LlmError, RequestError
 from piolet.llm.models import Models
 
 KNOWN = BuiltinCatalog().models("openrouter")[0]
@@ -146,6 +146,15 @@ async def test_a_catalogue_that_is_none_changes_nothing_and_is_told(
     assert [*results] == [url]
     assert isinstance(results[url], Exception)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["http://[", "nonsense", "ftp://x", "http://h:99999999"])
+async def test_an_address_that_is_none_is_an_error_in_words(tmp_path: Path, url: str) -> None:
+    models = with_provider(tmp_path, url)
+    results = await refresh_models(models, catalog_url=f"https{url.removeprefix('http')}")
+    await models.aclose()
+    assert len(results) == 2
+    assert all(isinstance(result, LlmError) for result in results.values())
 
 
 async def test_a_catalogue_comes_over_https_or_from_this_machine(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -66,7 +66,7 @@ async def refresh_models(models: Models, *, catalog_url: str | None = None) -> M
 
 async def _published(models: Models, url: str) -> Sequence[Model]:
     """Return the models of a catalogue that belong to providers we know."""
-    if not url.startswith("https://") and urlsplit(url).hostname not in ("127.0.0.1", "::1", "localhost"):
+    if not url.startswith("https://") and _parts(url).hostname not in ("127.0.0.1", "::1", "localhost"):
         raise RequestError("A catalogue must come over https: its models say where keys are sent")
     answer = await _get(models.http_pool, url, {})
     try:
@@ -113,14 +113,22 @@ def _models_at(provider: str, address: str, listed: Sequence[ModelPatch]) -> Seq
 async def _get(pool: HttpPool, url: str, headers: Mapping[str, str]) -> Any:
     import httpx
 
+    host = _parts(url).netloc.rpartition("@")[2]
     try:
         client = await pool.client(url, {})
         response = await client.get(url, headers={"accept": "application/json", **headers}, timeout=TIMEOUT)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise network_error(error, urlsplit(url).netloc.rpartition("@")[2]) from None
+        raise network_error(error, host) from None
     if response.status_code != 200:
         raise RequestError(http_error_text(response.status_code, response.content))
     try:
         return loads(response.content)
     except ValueError:
         raise RequestError("The list of models is no JSON") from None
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        raise RequestError("The address is not usable") from None
