@@ -282,6 +282,16 @@ def test_a_session_is_exported_once_it_is_saved(place: Place, client: RpcClient)
 # ---- the user's commands
 
 
+def test_a_session_that_cannot_be_written_is_told_on_standard_error(place: Place, client: RpcClient) -> None:
+    client.prompt("one")
+    (path,) = place.sessions()
+    path.parent.rename(place.home / "away")
+    path.parent.write_text("in the way")
+    assert client.request("prompt", message="two")["success"]
+    wait_until(lambda: "cannot be" in client.stderr)
+    assert str(path) in client.stderr
+
+
 def test_output_of_a_command_comes_while_it_runs(place: Place, client: RpcClient) -> None:
     id = client.send("bash", command="echo one; until [ -e on ]; do sleep 0.01; done; echo two")
     client.wait(type="bash_execution_update", id=id)

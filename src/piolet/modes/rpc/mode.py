@@ -11,11 +11,12 @@ from piolet.app.wire import to_wire
 from piolet.base.json import loads
 from piolet.harness.events import AgentSettled, HarnessEvent
 from piolet.harness.hooks import HookFailure
+from piolet.harness.session.errors import SessionError
 from piolet.modes.output import Output
 from piolet.modes.rpc.commands import Command, CommandFailed, Commands
 from piolet.modes.rpc.lines import InputLines
 from piolet.modes.rpc.ui import RpcUI
-from piolet.modes.say import failure_teller
+from piolet.modes.say import complain, failure_teller
 from piolet.modes.signals import Signals
 
 #: Seconds that the session has to end in order after a signal: clients kill after one second.
@@ -134,6 +135,8 @@ class _Server:
         try:
             await answer(await handler(fields, answer))
         except CommandFailed as error:
+            if answered and isinstance(error.__cause__, SessionError):
+                complain(str(error))  # no event tells that the session could not be written
             await answer(error=str(error))
         except Exception as error:
             await answer(error=f"Internal error: {type(error).__name__}: {error}")
