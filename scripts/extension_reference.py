@@ -12,11 +12,12 @@ import importlib
 import inspect
 import re
 import sys
-import textwrap
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from reading_types import description, flowing, public_methods, tree_of, wrapped
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "extensions-reference.md"
@@ -130,14 +131,14 @@ def _events() -> Iterator[str]:
     for name in ORDER:
         kind, result = known[name]
         yield f"### `{name}`\n"
-        yield _wrapped(_description(_find(kind)))
+        yield wrapped(description(_find(kind)))
         fields = [text for field, text in _members(_find(kind)) if not _internal(name, field)]
-        yield _wrapped(f"`{kind}`: {', '.join(f'`{field}`' for field in fields) or 'no fields'}.")
+        yield wrapped(f"`{kind}`: {', '.join(f'`{field}`' for field in fields) or 'no fields'}.")
         if result == "dict[str, Any]":
             yield "Answer: a mapping.\n"
         elif result is not None:
             answer = _find(result)
-            yield _wrapped(f"Answer: `{result}({_fields(answer)})`. {_description(answer)}")
+            yield wrapped(f"Answer: `{result}({_fields(answer)})`. {description(answer)}")
 
 
 def _typed_events() -> Iterator[tuple[str, tuple[str, str | None]]]:
@@ -163,14 +164,14 @@ def _internal(event: str, field: str) -> bool:
 def _class(title: str, name: str) -> Iterator[str]:
     kind = _find(name)
     yield f"## {title}\n"
-    yield _wrapped(_description(kind))
-    tree = _tree(kind)
+    yield wrapped(description(kind))
+    tree = tree_of(kind)
     fields = [node for node in tree.body if isinstance(node, ast.AnnAssign)]
     for field in fields:
         yield f"- `{ast.unparse(field)}`"
     if fields:
         yield ""
-    for node in _methods(tree):
+    for node in public_methods(tree):
         if not node.name.startswith(ONLY.get(name, "")):
             continue
         decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
@@ -185,15 +186,7 @@ def _class(title: str, name: str) -> Iterator[str]:
             signature = f"{prefix}{node.name}({arguments}){returns}"
         yield f"**`{_plain(signature, kind)}`**\n"
         if text := ast.get_docstring(node):
-            yield _wrapped(_flowing(text))
-
-
-def _methods(tree: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in tree.body:
-        if isinstance(node, ast.If):  # typed one way, written another
-            yield from (each for each in node.orelse if isinstance(each, ast.FunctionDef))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
-            yield node
+            yield wrapped(flowing(text))
 
 
 # ---- what is made, records, types, helpers
@@ -204,9 +197,9 @@ def _made() -> Iterator[str]:
         yield f"## {title}\n"
         for name in names:
             kind = _find(name)
-            init = next((node for node in _tree(kind).body if getattr(node, "name", "") == "__init__"), None)
+            init = next((node for node in tree_of(kind).body if getattr(node, "name", "") == "__init__"), None)
             taken = _fields(kind) if init is None else re.sub(r"^self(, )?", "", ast.unparse(init.args))
-            yield _wrapped(f"**`{_plain(f'{name}({taken})', kind)}`** {_description(kind)}")
+            yield wrapped(f"**`{_plain(f'{name}({taken})', kind)}`** {description(kind)}")
 
 
 def _types() -> Iterator[str]:
@@ -215,12 +208,12 @@ def _types() -> Iterator[str]:
     yield "## Types\n"
     for name in sorted(ext.__all__, key=str.lower):
         if not inspect.isclass(getattr(ext, name)) and (text := _alias(name, ext._PLACES[name][0])):
-            yield _wrapped(f"**`{name}`**: `{_plain(text, ext._PLACES[name][0])}`")
+            yield wrapped(f"**`{name}`**: `{_plain(text, ext._PLACES[name][0])}`")
     yield "**`ToolCallId`**: a `str`; a parameter of a tool that is annotated with it is handed the id of the call.\n"
     yield "**`NO_USAGE`**: the `Usage` of a request that cost nothing.\n"
     kind = _find("StreamFunction")
-    (call,) = _tree(kind).body[1:]
-    yield _wrapped(f"**`StreamFunction`**: `({ast.unparse(call.args).removeprefix('self, ')})` to `AssistantStream`.")
+    (call,) = tree_of(kind).body[1:]
+    yield wrapped(f"**`StreamFunction`**: `({ast.unparse(call.args).removeprefix('self, ')})` to `AssistantStream`.")
 
 
 def _errors() -> Iterator[str]:
@@ -230,8 +223,8 @@ def _errors() -> Iterator[str]:
     for name in sorted(ext.__all__, key=str.lower):
         kind = getattr(ext, name)
         if inspect.isclass(kind) and issubclass(kind, Exception):
-            text = _description(kind) or ERRORS[name]
-            yield _wrapped(f"**`{name}`**: {text}")
+            text = description(kind) or ERRORS[name]
+            yield wrapped(f"**`{name}`**: {text}")
 
 
 def _records() -> Iterator[str]:
@@ -246,7 +239,7 @@ def _records() -> Iterator[str]:
         if inspect.isclass(kind) and issubclass(kind, msgspec.Struct) and name not in covered:
             computed = [f"`{text}`" for field, text in _members(kind) if field not in kind.__struct_fields__]
             more = f" It also has {', '.join(computed)}." if computed else ""
-            yield _wrapped(f"**`{name}({_fields(kind)})`** {_description(kind)}{more}")
+            yield wrapped(f"**`{name}({_fields(kind)})`** {description(kind)}{more}")
 
 
 def _helpers() -> Iterator[str]:
@@ -257,14 +250,14 @@ def _helpers() -> Iterator[str]:
         function = getattr(ext, name)
         if not inspect.isfunction(function) or name.endswith("_tool_definition"):
             continue
-        tree = _tree(function)
+        tree = tree_of(function)
         assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
         prefix = "async " if isinstance(tree, ast.AsyncFunctionDef) else ""
         returns = f" -> {ast.unparse(tree.returns)}" if tree.returns else ""
-        text = _flowing(ast.get_docstring(tree) or "")
+        text = flowing(ast.get_docstring(tree) or "")
         signature = _plain(f"{prefix}{name}({ast.unparse(tree.args)}){returns}", function)
-        yield _wrapped(f"**`{signature}`** {text}")
-    yield _wrapped("`create_read_tool_definition` and its siblings are other names of `create_read_tool` and its own.")
+        yield wrapped(f"**`{signature}`** {text}")
+    yield wrapped("`create_read_tool_definition` and its siblings are other names of `create_read_tool` and its own.")
 
 
 # ---- reading the types
@@ -278,13 +271,9 @@ def _find(name: str) -> Any:
     raise SystemExit(f"{name} is not in piolet.ext")
 
 
-def _tree(thing: Any) -> Any:
-    return ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
-
-
 def _members(kind: Any) -> Iterator[tuple[str, str]]:
     """The fields of a record with their types, and what it computes."""
-    for node in _tree(kind).body:
+    for node in tree_of(kind).body:
         if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
             text = f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}"
             yield ast.unparse(node.target), _plain(text, kind)
@@ -298,7 +287,7 @@ def _fields(kind: Any) -> str:
     for owner in reversed(kind.__mro__):
         if owner.__module__.split(".")[0] != "piolet":
             continue
-        for node in _tree(owner).body:
+        for node in tree_of(owner).body:
             if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
                 value = "" if node.value is None else ast.unparse(node.value)
                 default = " = …" if "field(" in value else f" = {value}" if value else ""
@@ -349,31 +338,6 @@ def _alias(name: str, module: str) -> str | None:
             value = node.value
             return str(value.value) if isinstance(value, ast.Constant) else ast.unparse(value) if value else None
     return None
-
-
-def _description(kind: Any) -> str:
-    own = _tree(kind)
-    return _flowing(ast.get_docstring(own) or "")
-
-
-def _wrapped(text: str) -> str:
-    """Return paragraphs in lines as wide as those of the other pages; nothing inside of backquotes is broken apart."""
-    parts = []
-    for part in text.split("\n\n"):
-        words = re.findall(r"(?:`[^`]*`|\S)+", part)
-        lines = [""]
-        for word in words:
-            if lines[-1] and len(lines[-1]) + len(word) >= 120:
-                lines.append("")
-            lines[-1] += f" {word}" if lines[-1] else word
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"
-
-
-def _flowing(text: str) -> str:
-    """Return a docstring with each paragraph on one line, its marks as those of Markdown."""
-    text = re.sub(r"``([^`]+)``", r"`\1`", text)
-    return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
 
 
 if __name__ == "__main__":

@@ -15,29 +15,20 @@ def tree_of(thing: Any) -> Any:
     return ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
 
 
-def members(kind: Any) -> Iterator[tuple[str, str]]:
-    """The fields of a record with their types, and what it computes."""
-    for node in tree_of(kind).body:
-        if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
-            yield ast.unparse(node.target), f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}"
-        elif isinstance(node, ast.FunctionDef) and node.returns and "property" in map(ast.unparse, node.decorator_list):
-            yield node.name, f"{node.name}: {ast.unparse(node.returns)}"
-
-
 def fields(kind: Any) -> str:
-    """The fields of a record, as its constructor takes them."""
-    parts = []
-    for node in tree_of(kind).body:
-        if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
-            default = (
-                ""
-                if node.value is None
-                else " = …"
-                if "field(" in ast.unparse(node.value)
-                else f" = {ast.unparse(node.value)}"
-            )
-            parts.append(f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}{default}")
-    return ", ".join(parts)
+    """The fields of a record, those of its bases too, as its constructor takes them."""
+    parts: dict[str, str] = {}
+    for owner in reversed(kind.__mro__):
+        if owner.__module__.split(".")[0] != "piolet":
+            continue
+        for node in tree_of(owner).body:
+            if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
+                value = "" if node.value is None else ast.unparse(node.value)
+                default = " = …" if "field(" in value else f" = {value}" if value else ""
+                name = ast.unparse(node.target)
+                parts[name] = f"{name}: {ast.unparse(node.annotation)}{default}"
+    order = getattr(kind, "__struct_fields__", tuple(parts))
+    return ", ".join(parts[name] for name in order if name in parts)
 
 
 def public_methods(tree: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
