@@ -89,7 +89,8 @@ def _asked_for(options: RuntimeOptions, models: Models) -> Choice:
         name = options.provider or provider
         if name in models.providers() and not models.provider_models(name):
             raise NoSuchModel(
-                f'The provider "{name}" has no models yet: name them in models.json, or run: piolet update --models'
+                f'Model "{options.model}" not found. The provider "{name}" has no models yet: name them in '
+                "models.json, or run: piolet update --models"
             )
         unread = f"{models.error}. " if models.error else ""
         raise NoSuchModel(unread + choice.error.text)
