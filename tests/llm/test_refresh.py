@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from piolet.llm.catalog import BuiltinCatalog
-from piolet.llm.catalog.listing import from_openrouter
+from piolet.llm.catalog.listing import from_copilot, from_openrouter
 from piolet.llm.catalog.overlay import OverlaidCatalog
 from piolet.llm.catalog.refresh import refresh_models, refreshable
 from piolet.llm.errors import LlmError, RequestError
@@ -81,6 +81,7 @@ async def test_a_provider_that_names_no_models_is_asked_for_them(tmp_path: Path,
 def test_a_provider_that_names_its_models_is_not_asked(tmp_path: Path) -> None:
     assert refreshable(with_provider(tmp_path, "http://127.0.0.1:9/v1", models=[{"id": "m"}])) == []
     assert refreshable(Models(environ={"OPENROUTER_API_KEY": "k"})) == ["openrouter"]
+    assert refreshable(Models(environ={"COPILOT_GITHUB_TOKEN": "k"})) == ["github-copilot"]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +186,42 @@ def test_openrouter_tells_prices_per_token_and_only_models_with_tools_count() ->
 def test_a_list_of_another_form_is_an_error_in_words(entry: dict[str, Any]) -> None:
     with pytest.raises(RequestError, match="another form"):
         from_openrouter({"data": [{"id": "a", "supported_parameters": ["tools"], **entry}]}, [])
+
+
+def test_copilot_lists_what_an_account_may_choose_with_its_limits() -> None:
+    packaged = BuiltinCatalog().models("github-copilot")[0]
+    limits = {"max_context_window_tokens": 90_000, "max_output_tokens": 8_000}
+    usable = {"supports": {"tool_calls": True, "vision": True, "reasoning_effort": ["low"]}, "limits": limits}
+    offered = {"model_picker_enabled": True, "policy": {"state": "enabled"}, "capabilities": usable}
+    entries = [
+        {"id": packaged.id, **offered},
+        {"id": "new", "name": "New", "supported_endpoints": ["/chat/completions", "/responses"], **offered},
+        {"id": "plain", "model_picker_enabled": True, "capabilities": {"supports": {"tool_calls": True}}},
+        {"id": "hidden", **offered, "model_picker_enabled": False},
+        {"id": "forbidden", **offered, "policy": {"state": "disabled"}},
+        {"id": "no-tools", **offered, "capabilities": {"supports": {}}},
+    ]
+    known, new, plain = from_copilot({"data": entries}, [packaged], "https://copilot.example")
+    assert known == msgspec.structs.replace(packaged, context_window=90_000, max_tokens=8_000)
+    assert (new.id, new.api, new.base_url) == ("new", "openai-responses", "https://copilot.example")
+    assert (new.name, new.input, new.reasoning, new.context_window) == ("New", ["text", "image"], True, 90_000)
+    assert (plain.api, plain.input, plain.reasoning) == ("openai-completions", ["text"], False)
+    with pytest.raises(RequestError, match="another form"):
+        from_copilot({"data": [{"id": "a", "capabilities": 1, "model_picker_enabled": True}]}, [], "")
+
+
+async def test_copilot_is_asked_where_its_login_says(tmp_path: Path, server: ListServer) -> None:
+    entry = {"id": "new", "model_picker_enabled": True, "capabilities": {"supports": {"tool_calls": True}}}
+    server.answer = json.dumps({"data": [entry]}).encode()
+    configured = {"providers": {"github-copilot": {"baseUrl": server.url}}}
+    (tmp_path / "models.json").write_text(json.dumps(configured))
+    models = Models.open(tmp_path, environ={"COPILOT_GITHUB_TOKEN": "t"})
+    assert await refresh_models(models) == {"github-copilot": 1}
+    await models.aclose()
+    assert [headers["authorization"] for headers in server.asked] == ["Bearer t"]
+    found = models.find("github-copilot", "new")
+    assert found is not None
+    assert found.base_url == server.url
 
 
 @pytest.mark.parametrize("text", [b"{oops", b"[]", b'{"version": "0", "models": []}', b'{"version": 1}'])

@@ -14,6 +14,9 @@ from piolet.llm.provider_config import ModelPatch
 #: Where servers tell the context window: vLLM, LM Studio, others; llama.cpp in ``meta``.
 _WINDOWS = ("max_model_len", "max_context_length", "context_length", "n_ctx", "n_ctx_train")
 
+#: What speaks at the endpoints that Copilot tells of a model; the first that one has is taken.
+_COPILOT_APIS = {"/v1/messages": "anthropic-messages", "/responses": "openai-responses"}
+
 
 def from_openrouter(listed: Any, known: Iterable[Model]) -> list[Model]:
     """Return the models of OpenRouter's list that can call tools; what we know of one beyond the list is kept.
@@ -60,6 +63,51 @@ def _openrouter_model(entry: Mapping[str, Any], known: Model | None) -> Model:
         context_window=window,
         max_tokens=int(top.get("max_completion_tokens") or known.max_tokens),
     )
+
+
+def from_copilot(listed: Any, known: Iterable[Model], base_url: str) -> list[Model]:
+    """Return the models that a Copilot account may choose and that can call tools, with the limits that it tells.
+
+    What we know of one beyond the list is kept; one that we do not know costs nothing, for the subscription pays it.
+    """
+    by_id = {model.id: model for model in known}
+    try:
+        entries = [entry for entry in _data(listed) if _is_choosable(entry)]
+        return [_copilot_model(entry, by_id.get(entry["id"]), base_url) for entry in entries]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise RequestError("Copilot's list of models has another form than we know") from error
+
+
+def _is_choosable(entry: Mapping[str, Any]) -> bool:
+    allowed = (entry.get("policy") or {}).get("state", "enabled") == "enabled"
+    return bool(allowed and entry.get("model_picker_enabled") and _capabilities(entry, "supports").get("tool_calls"))
+
+
+def _copilot_model(entry: Mapping[str, Any], known: Model | None, base_url: str) -> Model:
+    supports, limits = _capabilities(entry, "supports"), _capabilities(entry, "limits")
+    if known is None:
+        endpoints = entry.get("supported_endpoints") or ()
+        known = Model(
+            id=entry["id"],
+            name=str(entry.get("name") or entry["id"]),
+            api=next((api for path, api in _COPILOT_APIS.items() if path in endpoints), "openai-completions"),
+            provider="github-copilot",
+            base_url=base_url,
+            reasoning=bool(supports.get("reasoning_effort") or supports.get("adaptive_thinking")),
+            cost=ModelCost(),
+            input=["text", "image"] if supports.get("vision") else ["text"],
+            context_window=128_000,
+            max_tokens=16_384,
+        )
+    return msgspec.structs.replace(
+        known,
+        context_window=int(limits.get("max_context_window_tokens") or known.context_window),
+        max_tokens=int(limits.get("max_output_tokens") or known.max_tokens),
+    )
+
+
+def _capabilities(entry: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    return (entry.get("capabilities") or {}).get(kind) or {}
 
 
 def from_openai(listed: Any) -> list[ModelPatch]:

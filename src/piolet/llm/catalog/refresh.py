@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from piolet.base.json import loads
-from piolet.llm.catalog.listing import from_openai, from_openrouter
+from piolet.llm.catalog.listing import from_copilot, from_openai, from_openrouter
 from piolet.llm.catalog.overlay import OverlaidCatalog
 from piolet.llm.errors import LlmError, RequestError, header_secrets, hide_secrets, http_error_text, network_error
 from piolet.llm.model import Model
@@ -25,7 +25,7 @@ TIMEOUT = 15.0
 
 
 def refreshable(models: Models) -> list[str]:
-    """Return the providers whose list can be asked for: OpenRouter, and configured ones that name no models."""
+    """Return the providers whose list can be asked for: OpenRouter, Copilot, configured ones that name no models."""
     return [name for name in models.providers() if models.has_configured_auth(name) and _address(models, name)]
 
 
@@ -79,12 +79,13 @@ async def _published(models: Models, url: str) -> Sequence[Model]:
 
 def _address(models: Models, provider: str) -> str | None:
     """Where a provider's list is; None if there is none that we read, or the configuration already names the models."""
-    if provider == "openrouter":
-        return BUILTIN_PROVIDERS[provider].apis[CHAT]
     configs = models.configurations(provider)
+    configured = next((config.base_url for config in configs if config.base_url), None)
+    if provider in ("openrouter", "github-copilot"):
+        return configured or BUILTIN_PROVIDERS[provider].apis[CHAT]
     if any(config.models for config in configs) or CHAT not in {config.api for config in configs}:
         return None
-    return next((config.base_url for config in configs if config.base_url), None)
+    return configured
 
 
 async def _listed(models: Models, provider: str) -> Sequence[Model] | LlmError:
@@ -101,6 +102,8 @@ async def _listed(models: Models, provider: str) -> Sequence[Model] | LlmError:
             return RequestError(hide_secrets(str(error), header_secrets(headers)))
         if provider == "openrouter":
             return from_openrouter(answer, models.catalog.models(provider))
+        if provider == "github-copilot":
+            return from_copilot(answer, models.catalog.models(provider), address)
         return _models_at(provider, address, from_openai(answer))
     except LlmError as error:
         return error
