@@ -78,6 +78,7 @@ WRONG_FIELDS: list[tuple[str, dict[str, object]]] = [
     ("prompt", {}),
     ("prompt", {"message": 5}),
     ("prompt", {"message": "x", "images": 5}),
+    ("prompt", {"message": "x", "streamingBehavior": []}),
     ("prompt", {"message": "x", "images": [{"type": "image"}]}),
     ("steer", {"message": None}),
     ("set_model", {"provider": "stub"}),

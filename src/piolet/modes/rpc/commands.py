@@ -70,8 +70,8 @@ class Commands:
     # ---- prompting
 
     async def do_prompt(self, fields: Mapping[str, Any], answer: Answer) -> Any:
-        behaviors: Mapping[object, Literal["steer", "follow_up"]] = {"steer": "steer", "followUp": "follow_up"}
-        behavior = behaviors.get(fields.get("streamingBehavior"))
+        behaviors: Mapping[str | None, Literal["steer", "follow_up"]] = {"steer": "steer", "followUp": "follow_up"}
+        behavior = behaviors.get(optional(fields, "streamingBehavior", str))
 
         async def accepted(disposition: Disposition) -> None:
             await answer({"disposition": disposition})
