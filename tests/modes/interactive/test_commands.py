@@ -8,10 +8,11 @@ import pytest
 from piolet.base.ids import now_ms
 from piolet.llm.credentials.records import Credential, OAuthCredential
 from piolet.llm.oauth.login import LoginUI
+from piolet.modes.interactive.commands.settings import rows as setting_rows
 from piolet.modes.interactive.commands.table import COMMANDS, _function
 from piolet.modes.interactive.hotkeys import described_actions
 from piolet.tui.keymap import DEFAULT_KEYS
-from tests.modes.interactive.desk import opened
+from tests.modes.interactive.desk import OTHER, opened
 from tests.support.scripted_model import MODEL, call, hangs, says
 
 
@@ -517,3 +518,38 @@ async def test_changelog_copy_debug_and_quit(tmp_path: Path) -> None:
         assert log.stat().st_mode & 0o777 == 0o600
         await desk.submit("/quit")
         await desk.until(lambda: desk.face.app.return_value == 0)
+
+
+async def test_every_setting_is_stored_as_soon_as_it_is_changed(tmp_path: Path) -> None:
+    path = tmp_path / "home/.pi/agent/settings.json"
+    async with opened(tmp_path) as desk:
+        rows = [row.label for row in setting_rows(desk.face)]
+        await desk.submit("/settings")
+        await desk.see("→ Auto-compact")
+        for label in rows:
+            await desk.see(f"→ {label}")
+            if not label.endswith("..."):
+                before = path.read_text() if path.exists() else ""
+                desk.key("enter")
+                await desk.until(lambda before=before: path.exists() and path.read_text() != before)  # type: ignore[misc]
+            desk.key("down")
+        await desk.see("→ Auto-compact")
+    assert len(json.loads(path.read_text())) > 10
+
+
+async def test_levels_of_thinking_are_chosen_for_each_model(tmp_path: Path) -> None:
+    default = {"defaultProvider": "test", "defaultModel": "scripted-2"}
+    async with opened(tmp_path, model=OTHER, settings=default) as desk:
+        await desk.submit("/settings")
+        await desk.see("→ Auto-compact")
+        desk.type("per model")
+        await desk.see("→ Default thinking level per model...")
+        desk.key("enter")
+        await desk.see("Thinking level of new sessions with test/scripted-2")
+        desk.key("down", "down", "enter")
+        await desk.not_see("Thinking level of new sessions")
+        settings = json.loads((tmp_path / "home/.pi/agent/settings.json").read_text())
+        assert settings["modelThinkingLevels"] == {"test/scripted-2": "minimal"}
+        desk.key("escape")
+        await desk.submit("/new")
+        await desk.see("scripted-2 • minimal")

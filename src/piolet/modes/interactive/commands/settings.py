@@ -22,10 +22,10 @@ _WHEEL = (None, 1, 3, 5, 10)
 
 async def settings(face: Face, rest: str) -> None:
     """``/settings``"""
-    await face.ask(lambda done: SettingsPanel(_rows(face), lambda: done(None), keymap=face.keymap))
+    await face.ask(lambda done: SettingsPanel(rows(face), lambda: done(None), keymap=face.keymap))
 
 
-def _rows(face: Face) -> list[SettingRow]:
+def rows(face: Face) -> list[SettingRow]:
     """Return the rows, in the order of the terminal specification, section 10."""
 
     def row(label: str, key: Key[Any], values: Sequence[Any], description: str) -> SettingRow:
