@@ -188,6 +188,22 @@ async def test_new_fork_and_clone(tmp_path: Path) -> None:
         await desk.see("No messages to fork from")
 
 
+async def test_a_session_is_not_left_while_its_model_is_at_work(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("One."), hangs("Endless")) as desk:
+        await desk.ask("first", "One.")
+        await desk.submit("go")
+        await desk.see("Endless")
+        for command in ("/new", "/clone", "/fork", "/reload"):
+            await desk.submit(command)
+            if command == "/fork":
+                await desk.see("Fork from message")
+                desk.key("enter")
+            await desk.see("Error: ")
+            desk.face.presenter.show_session([])
+            await desk.not_see("Error: ")
+        assert desk.runtime.session.is_streaming
+
+
 async def test_resume_lists_searches_renames_deletes_and_opens(tmp_path: Path) -> None:
     async with opened(tmp_path, says("One."), says("Two.")) as desk:
         await desk.ask("first", "One.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from piolet.app.hook_points import SESSION_SHUTDOWN, SESSION_START, SessionShutdown, SessionStart
@@ -51,11 +51,11 @@ class Opened:
         await self.show_head()
         self.show_session()
 
-    async def replacing(self, work: Awaitable[T]) -> T:
-        """Await what replaces the session, unless something is under way. Raises `PromptRejected`."""
+    async def replacing(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do what replaces the session, unless something is under way. Raises `PromptRejected`."""
         face, before = self._face, self._face.runtime.session
         before.check_idle("leave the session")
-        result = await work
+        result = await work()
         if face.runtime.session is not before:
             if face.runtime.services is not self._shown:  # handlers of the session's start have found more
                 self.show_services()

@@ -35,7 +35,7 @@ async def import_(face: Face, rest: str) -> None:
         face.presenter.status("Import cancelled")
         return
     try:
-        done = await face.opened.replacing(face.runtime.import_session(path))
+        done = await face.opened.replacing(lambda: face.runtime.import_session(path))
     except MissingCwd as error:
         done = await open_without_folder(face, path, str(error), copy=True)
     if done:

@@ -25,10 +25,10 @@ async def open_without_folder(face: Face, path: str, why: str, *, copy: bool = F
     match chosen:
         case "here":
             source = import_jsonl(path, place.folder, cwd_override=cwd) if copy else path
-            return await face.opened.replacing(face.runtime.switch_session(source, cwd_override=cwd))
+            return await face.opened.replacing(lambda: face.runtime.switch_session(source, cwd_override=cwd))
         case "fork":
             with fork_from(path, cwd, place.folder) as fork:
                 forked = fork.path
-            return forked is not None and await face.opened.replacing(face.runtime.switch_session(forked))
+            return forked is not None and await face.opened.replacing(lambda: face.runtime.switch_session(forked))
         case None:
             return False

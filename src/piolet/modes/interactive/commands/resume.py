@@ -36,7 +36,7 @@ async def resume(face: Face, rest: str) -> None:
 async def open_session(face: Face, path: str) -> None:
     """Go on with the session at `path`."""
     try:
-        done = await face.opened.replacing(face.runtime.switch_session(path))
+        done = await face.opened.replacing(lambda: face.runtime.switch_session(path))
     except MissingCwd as error:
         done = await open_without_folder(face, path, str(error))
     if done:

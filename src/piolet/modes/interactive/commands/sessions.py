@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 async def new(face: Face, rest: str) -> None:
     """``/new``"""
-    if await face.opened.replacing(face.runtime.new_session()):
+    if await face.opened.replacing(face.runtime.new_session):
         face.presenter.status("New session started")
 
 
@@ -38,7 +38,7 @@ async def fork(face: Face, rest: str) -> None:
     )
     if chosen is None:
         return
-    text = await face.opened.replacing(face.runtime.fork(chosen))
+    text = await face.opened.replacing(lambda: face.runtime.fork(chosen))
     if text is not None:
         face.set_editor_text(text)
         face.presenter.status("Forked to new session")
@@ -46,7 +46,7 @@ async def fork(face: Face, rest: str) -> None:
 
 async def clone(face: Face, rest: str) -> None:
     """``/clone``"""
-    if await face.opened.replacing(face.runtime.clone()):
+    if await face.opened.replacing(face.runtime.clone):
         face.presenter.status("Cloned to new session")
 
 
