@@ -91,6 +91,10 @@ class Editor:
                 return "ignored"
         return "done"
 
+    def forget_jump(self) -> None:
+        """Another key was pressed than a character to jump to, and somebody else has taken it."""
+        self._jump = ""
+
     def paste(self, text: str) -> None:
         """Take what was pasted."""
         self.buffer.paste(text)

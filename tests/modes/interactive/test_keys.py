@@ -98,6 +98,13 @@ async def test_the_transcript_is_walked_by_keys(tmp_path: Path) -> None:
         await desk.see("Two.")
 
 
+async def test_a_key_of_the_program_ends_the_wait_for_a_character_to_jump_to(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        desk.type("abc")
+        desk.key("home", "ctrl+]", "ctrl+o", "c")
+        await desk.until(lambda: desk.draft == "cabc")
+
+
 async def test_keys_without_a_default_can_be_bound(tmp_path: Path) -> None:
     bind(
         tmp_path,

@@ -14,7 +14,18 @@ from tests.modes.interactive.desk import opened
 from tests.support.scripted_model import call, fails, hangs, says, thinking
 
 KEYS = sorted({key for keys in DEFAULT_KEYS.values() for key in keys if key not in ("ctrl+z", "ctrl+g", "ctrl+d")})
-TEXTS = ["hello", "@a", "./", "!echo hi", "!!sleep 0.1", "/", "中文👩‍👩‍👧", "`x` **y**\n\n- z", "\x1b[31mred", "x" * 300]
+TEXTS = [
+    "hello",
+    "@a",
+    "./",
+    "!echo hi",
+    "!!sleep 0.1",
+    "/",
+    "中文👩‍👩‍👧",
+    "`x` **y**\n\n- z",
+    "\x1b[31mred",
+    "x" * 300,
+]
 LEFT_OUT = ("quit", "export", "import", "login", "logout", "trust")
 ANSWERS = [
     says(thinking("Let me think."), "# Title\n\n- *one*\n- `two`\n\n```python\nx = 1\n```"),

@@ -206,6 +206,14 @@ async def test_changes_are_gathered_into_frames() -> None:
         assert "w99" in " ".join(app.text())
 
 
+async def test_a_paint_before_the_news_of_a_new_size_fits_that_size() -> None:
+    async with shown(numbered("a", 30), size=(40, 5), scrollbar="always") as (app, view, pilot):
+        view.transcript.resize(Frame(80), 20)  # as it was before
+        view.paint()
+        await pilot.pause()
+        assert [line.split() for line in app.text()] == [[f"a.{n}", "│"] for n in range(25, 29)] + [["a.29", "┃"]]
+
+
 async def test_what_comes_from_another_thread_is_painted() -> None:
     async with shown() as (app, view, _pilot):
 

@@ -202,6 +202,7 @@ class Face:
     def edit(self, key: Key) -> bool:
         """Do what `key` means to the program, else to the editor; return whether it meant something."""
         if self.keys.handle(key):
+            self.editor.forget_jump()
             return True
         outcome = self.editor.handle(key)
         if outcome == "submit":

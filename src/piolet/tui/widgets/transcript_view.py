@@ -183,6 +183,9 @@ class TranscriptView(Widget):
         """Return a line for each row of the widget, with marks, pill and scrollbar."""
         width, height = self.size
         inner = self._inner_width
+        transcript = self.transcript
+        if height and (inner, height) != (transcript.frame.width, transcript.height):
+            transcript.resize(replace(transcript.frame, width=inner), height)
         self._visible = self.transcript.visible()
         lines = [self._marked(row) for row in self._visible]
         lines += [BLANK] * (height - len(lines))
@@ -221,7 +224,6 @@ class TranscriptView(Widget):
         return self._strips.strip(self._lines[y] if y < len(self._lines) else BLANK, self.size.width)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.transcript.resize(replace(self.transcript.frame, width=self._inner_width), self.size.height)
         self._lines = self._compose_lines()
         self.refresh()
 
