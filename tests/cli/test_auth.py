@@ -135,11 +135,13 @@ def test_an_entry_that_cannot_be_understood_is_told_and_can_be_replaced(place: P
         ("login nope --api-key", 1, 'Unknown provider "nope"'),
         ("login groq --api-key", 1, "No key was given"),
         ("login", 1, "provider"),
+        ("login gorq", 1, "Did you mean groq"),
         ("zzz", 1, "zzz"),
         ("check", 2, "--provider"),
         ("print-api-key", 1, "--provider"),
         ("print-api-key --provider deepseek", 1, 'No API key found for "deepseek"'),
         ("print-bearer-token --provider groq", 1, "not configured with a login"),
+        ("print-bearer-token --provider openrouter", 1, "run `piolet auth login openrouter`"),
     ],
 )
 def test_a_mistake_is_one_line_on_standard_error(place: Place, words: str, exit: int, said: str) -> None:

@@ -105,3 +105,22 @@ def test_errors_name_what_was_looked_for_and_the_way_on() -> None:
     assert "--provider" in error("swift-3")
     assert error("swift-3", "nope").startswith('Unknown provider "nope"')
     assert error("zzz") == 'Model "zzz" not found. Use --list-models to see available models.'
+
+
+@pytest.mark.parametrize(
+    ("pattern", "provider", "meant"),
+    [
+        ("acm/swift-3", None, "acme/swift-3"),
+        ("swfit-3-2025", None, "swift-3-20250601"),
+        ("swift-3-20250601:hihg", None, "swift-3-20250601"),
+        ("swift-3", "acne", "acme"),
+    ],
+)
+def test_an_error_asks_whether_a_model_or_provider_of_a_like_name_was_meant(
+    pattern: str, provider: str | None, meant: str
+) -> None:
+    error = resolve_choice(pattern, MODELS, lambda name: True, provider=provider).error
+    assert error is not None
+    _, found, said = error.text.partition(" Did you mean ")
+    assert found
+    assert meant in said.removesuffix("?").split(" or ")

@@ -92,6 +92,13 @@ def _asked_for(options: RuntimeOptions, models: Models) -> Choice:
                 f'Model "{options.model}" not found. The provider "{name}" has no models yet: name them in '
                 "models.json, or run: piolet update --models"
             )
+        from piolet.llm.local_servers import PORTS
+
+        if name in PORTS and name not in models.providers() and not options.offline:
+            raise NoSuchModel(
+                f'Model "{options.model}" not found. No {name} server with models answers at '
+                f"http://127.0.0.1:{PORTS[name]}: start it, or give its address in models.json"
+            )
         unread = f"{models.error}. " if models.error else ""
         raise NoSuchModel(unread + choice.error.text)
     return choice

@@ -21,8 +21,9 @@ from piolet.app.settings import SettingsError
 from piolet.app.settings_files import SettingsFiles
 from piolet.base.ansi import strip_escapes
 from piolet.base.json import dumps
+from piolet.base.likeness import did_you_mean
 from piolet.cli.login_terminal import TerminalLogin, read_key
-from piolet.llm.credentials.errors import CredentialError, MissingCredentials
+from piolet.llm.credentials.errors import CredentialError, MissingCredentials, NotLoggedIn
 from piolet.llm.credentials.records import ApiKeyCredential, OAuthCredential
 from piolet.llm.credentials.store import AuthFile
 from piolet.llm.errors import LlmError
@@ -222,6 +223,8 @@ async def _print_api_key(models: Models, options: argparse.Namespace) -> int:
 async def _print_bearer_token(models: Models, options: argparse.Namespace) -> int:
     provider = _named_provider(models, options)
     if not models.is_using_oauth(provider):
+        if models.login(provider):
+            raise NotLoggedIn(provider)
         raise CredentialError(f'Provider "{provider}" is not configured with a login')
     if options.min_expiry is None:
         print(await models.bearer_token(provider))
@@ -266,7 +269,9 @@ def _choice(models: Models, options: argparse.Namespace) -> Choice:
 
 def _known(models: Models, provider: str) -> str:
     if models.get_provider(provider) is None:
-        raise CredentialError(f'Unknown provider "{provider}". Known ones: {", ".join(models.providers())}')
+        known = models.providers()
+        meant = did_you_mean(provider, known)
+        raise CredentialError(f'Unknown provider "{provider}". Known ones: {", ".join(known)}.{meant}')
     return provider
 
 

@@ -129,7 +129,7 @@ def _mistyped(word: str) -> str | None:
         return "piolet mcp is not in this version. As a prompt: piolet -- mcp"
     if not word.isalpha() or not word.islower():
         return None
-    from piolet.cli.suggestions import did_you_mean
+    from piolet.base.likeness import did_you_mean
 
     question = did_you_mean(word, COMMANDS, likeness=0.8)
     return f'There is no command "{word}".{question} As a prompt: piolet -- {word}' if question else None

@@ -1,16 +1,10 @@
-"""What somebody who mistyped a word probably meant."""
+"""What somebody who wrote a wrong option probably meant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-
-def did_you_mean(word: str, known: Iterable[str], *, likeness: float = 0.7) -> str:
-    """Return a question to append to an error, with those of `known` that are most like `word`; empty without any."""
-    from difflib import get_close_matches
-
-    meant = get_close_matches(word, list(known), n=2, cutoff=likeness)
-    return f" Did you mean {' or '.join(meant)}?" if meant else ""
+from piolet.base.likeness import did_you_mean
 
 
 def unknown_options(names: Sequence[str]) -> str:

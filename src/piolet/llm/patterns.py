@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from piolet.base.likeness import did_you_mean
 from piolet.llm.messages import THINKING_LEVELS, ThinkingLevel
 from piolet.llm.model import Model
 
@@ -125,6 +126,7 @@ def resolve_choice(
         named = _known_provider(provider, models)
         if named is None:
             said = f'Unknown provider "{provider}". Use --list-models to see available providers and models.'
+            said += did_you_mean(provider, {model.provider for model in models})
             return Choice(error=PatternProblem("unknown-provider", provider, said))
         rest = _after_provider(text, named) or text
     else:
@@ -148,7 +150,8 @@ def resolve_choice(
             return Choice(error=PatternProblem("ambiguous", pattern, said))
     if named is not None and rest:
         return _custom(rest, own, thinking_given, default_models.get(named))
-    said = f'Model "{pattern}" not found. Use --list-models to see available models.'
+    names = {model.key if "/" in text else model.id for model in models}
+    said = f'Model "{pattern}" not found. Use --list-models to see available models.{did_you_mean(text, names)}'
     return Choice(error=PatternProblem("no-match", pattern, said))
 
 

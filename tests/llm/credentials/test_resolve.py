@@ -168,6 +168,14 @@ async def test_a_broken_auth_file_is_told_where_a_key_is_needed_and_does_not_sto
         await resolve(found)
 
 
+async def test_vertex_without_its_credentials_names_the_file_and_how_to_get_it(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "us-east1"}
+    status = models(tmp_path, environ=environ).auth_status("google-vertex")
+    assert not status.configured
+    assert str(tmp_path / ".config/gcloud/application_default_credentials.json") in status.source
+    assert "gcloud auth application-default login" in status.source
+
+
 async def test_missing_keys_name_the_variable_and_the_command(tmp_path: Path) -> None:
     with pytest.raises(MissingCredentials, match="set GROQ_API_KEY or run `piolet auth login groq`"):
         await resolve(models(tmp_path))

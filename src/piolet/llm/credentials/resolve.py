@@ -70,7 +70,7 @@ class ProviderAuth(Secretive, frozen=True):
                 return self._value_status(config.api_key, env, "configuration")
         name, _ = self._from_environment(env)
         source = f"environment variable {name}" if name else self._ambient(env)
-        return AuthStatus(self.provider, source is not None, source or "")
+        return AuthStatus(self.provider, source is not None, source or self._ambient_lacks(env))
 
     def key(self) -> str | None:
         """Return the key or token; None if requests are signed otherwise. As `resolve` in all else."""
@@ -118,7 +118,7 @@ class ProviderAuth(Secretive, frozen=True):
             return key, builtin is not None and name in builtin.bearer_env, f"environment variable {name}"
         if source := self._ambient(env):
             return None, False, source
-        raise MissingCredentials(self.provider, builtin.key_env if builtin else ())
+        raise MissingCredentials(self.provider, builtin.key_env if builtin else (), self._ambient_lacks(env))
 
     def _value(self, text: str, env: Mapping[str, str], what: str, *, cached: bool = False) -> str:
         if cached and text in self.command_results:
@@ -160,13 +160,22 @@ class ProviderAuth(Secretive, frozen=True):
         for names in builtin.ambient if builtin else ():
             if all(env.get(name) for name in names):
                 return f"environment variable {names[0]}"
-        if self.provider == "google-vertex":
-            project = env.get("GOOGLE_CLOUD_PROJECT") or env.get("GCLOUD_PROJECT")
-            default = os.path.join(env.get("HOME", ""), ".config/gcloud/application_default_credentials.json")
-            file = env.get("GOOGLE_APPLICATION_CREDENTIALS") or default
-            if project and env.get("GOOGLE_CLOUD_LOCATION") and os.path.exists(file):
-                return "application default credentials"
+        if self._is_on_vertex(env) and os.path.exists(_google_credentials(env)):
+            return "application default credentials"
         return None
+
+    def _ambient_lacks(self, env: Mapping[str, str]) -> str:
+        """What is still missing where the cloud's own credentials are wanted; empty if they are not."""
+        if not self._is_on_vertex(env):
+            return ""
+        return (
+            f"GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are set, but {_google_credentials(env)} is missing: "
+            "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to your file"
+        )
+
+    def _is_on_vertex(self, env: Mapping[str, str]) -> bool:
+        project = env.get("GOOGLE_CLOUD_PROJECT") or env.get("GCLOUD_PROJECT")
+        return bool(self.provider == "google-vertex" and project and env.get("GOOGLE_CLOUD_LOCATION"))
 
     def _address(self, base_url: str, env: Mapping[str, str]) -> str:
         def fill(match: re.Match[str]) -> str:
@@ -175,3 +184,9 @@ class ProviderAuth(Secretive, frozen=True):
             return env[match[1]]
 
         return _placeholder.sub(fill, base_url.strip())
+
+
+def _google_credentials(env: Mapping[str, str]) -> str:
+    """Where the application default credentials of Google are looked for."""
+    default = os.path.join(env.get("HOME", ""), ".config/gcloud/application_default_credentials.json")
+    return env.get("GOOGLE_APPLICATION_CREDENTIALS") or default
