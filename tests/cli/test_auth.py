@@ -176,6 +176,11 @@ def test_the_status_tells_sources_and_no_secret(place: Place, server: OAuthServe
     assert "access-old" not in done.stdout
 
 
+def test_the_status_does_not_promise_time_to_a_login_that_has_run_out(place: Place, server: OAuthServer) -> None:
+    have_login(place, server, left_ms=-3_600_000)
+    assert "stored login, expired " in auth(place, "status").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "exit", "answer"),
     [

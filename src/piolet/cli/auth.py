@@ -20,6 +20,7 @@ from piolet.app.options import RuntimeOptions, agent_dir
 from piolet.app.settings import SettingsError
 from piolet.app.settings_files import SettingsFiles
 from piolet.base.ansi import strip_escapes
+from piolet.base.ids import now_ms
 from piolet.base.json import dumps
 from piolet.base.likeness import did_you_mean
 from piolet.cli.login_terminal import TerminalLogin, read_key
@@ -173,8 +174,7 @@ async def _status(models: Models, options: argparse.Namespace) -> int:
     for name in names:
         status = models.auth_status(name)
         if status.configured or status.source:
-            expiry = "" if status.expires is None else f", expires {_local_time(status.expires)}"
-            rows.append((name, "ready" if status.configured else "not ready", status.source + expiry))
+            rows.append((name, "ready" if status.configured else "not ready", status.source + _expiry(status.expires)))
     if len(rows) == 1:
         print("No credentials. Set a provider's API key variable, or run: piolet auth login PROVIDER")
         return 0
@@ -265,6 +265,12 @@ def _named_provider(models: Models, options: argparse.Namespace) -> str:
 
 def _choice(models: Models, options: argparse.Namespace) -> Choice:
     return resolve_choice(options.model, models.get_all(), models.has_configured_auth)
+
+
+def _expiry(expires: int | None) -> str:
+    if expires is None:
+        return ""
+    return f", {'expires' if expires > now_ms() else 'expired'} {_local_time(expires)}"
 
 
 def _known(models: Models, provider: str) -> str:

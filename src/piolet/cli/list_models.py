@@ -18,7 +18,7 @@ def list_models(options: RuntimeOptions, search: str) -> int:
     """Print the models whose provider and id hold the words of `search`; return the exit code."""
     available = asyncio.run(_available(options))
     if not available:
-        print("No models available. Set a provider's API key, or run: piolet auth login")
+        print("No models available. Set a provider's API key, or run: piolet auth login PROVIDER")
         return 0
     words = search.lower().replace("/", " ").split()
     found = [model for model in available if _fits(f"{model.provider} {model.id}".lower(), words)]

@@ -42,7 +42,7 @@ class ConfiguredLogin:
 
     async def renew(self, credential: OAuthCredential) -> OAuthCredential:
         if not credential.refresh:
-            raise LoginError(f"The login has expired: {self._again()}")
+            raise LoginError(f"The login has expired. {self._again()}")
         fields = {**self._client(), "grant_type": "refresh_token", "refresh_token": credential.refresh}
         answer = await post(self._config.token_url, fields, self._config.token_format, proxy=self._proxy)
         return self._credential(answer, credential)
