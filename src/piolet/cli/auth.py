@@ -22,9 +22,8 @@ from piolet.app.settings_files import SettingsFiles
 from piolet.base.ansi import strip_escapes
 from piolet.base.ids import now_ms
 from piolet.base.json import dumps
-from piolet.base.likeness import did_you_mean
 from piolet.cli.login_terminal import TerminalLogin, read_key
-from piolet.llm.credentials.errors import CredentialError, MissingCredentials, NotLoggedIn
+from piolet.llm.credentials.errors import CredentialError, MissingCredentials, NotLoggedIn, UnknownProvider
 from piolet.llm.credentials.records import ApiKeyCredential, OAuthCredential
 from piolet.llm.credentials.store import AuthFile
 from piolet.llm.errors import LlmError
@@ -275,9 +274,7 @@ def _expiry(expires: int | None) -> str:
 
 def _known(models: Models, provider: str) -> str:
     if models.get_provider(provider) is None:
-        known = models.providers()
-        meant = did_you_mean(provider, known)
-        raise CredentialError(f'Unknown provider "{provider}". Known ones: {", ".join(known)}.{meant}')
+        raise UnknownProvider(provider, models.providers())
     return provider
 
 

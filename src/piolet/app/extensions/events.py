@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from piolet.app.extensions.results import RESULTS
+from piolet.base.likeness import did_you_mean
 
 OBSERVED: Final = frozenset(
     {
@@ -25,7 +26,4 @@ def check_event(name: str) -> None:
     """Raise ValueError for a name that no event has."""
     known = OBSERVED | ANSWERED | NEVER
     if name not in known:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, sorted(known), n=1)
-        raise ValueError(f"There is no event {name!r}" + (f"; do you mean {close[0]!r}?" if close else ""))
+        raise ValueError(f"There is no event {name!r}.{did_you_mean(name, known)}")

@@ -3,6 +3,7 @@
 CredentialError          base
 ├── AuthFileError        auth.json cannot be read, understood or locked
 ├── MissingCredentials   no key for a provider; says how to give one
+├── UnknownProvider      there is no provider of that name; says which there are
 ├── UnresolvedValue      a configured key or header names a variable or command that gives nothing
 ├── NotLoggedIn          there is no stored login to renew
 └── LoginError           a login or its renewal failed
@@ -10,6 +11,9 @@ CredentialError          base
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from piolet.base.likeness import did_you_mean
 from piolet.llm.errors import LlmError
 
 
@@ -28,6 +32,14 @@ class MissingCredentials(CredentialError):
         way = f"set {variables[0]}" if variables else 'give it an "apiKey" in models.json'
         what = reason or f"{way} or run `piolet auth login {provider}`."
         super().__init__(f'No API key found for "{provider}": {what}')
+
+
+class UnknownProvider(CredentialError):
+    """There is no provider of that name among those `known`."""
+
+    def __init__(self, provider: str, known: Sequence[str]) -> None:
+        meant = did_you_mean(provider, known)
+        super().__init__(f'Unknown provider "{provider}". Known ones: {", ".join(known)}.{meant}')
 
 
 class UnresolvedValue(CredentialError):

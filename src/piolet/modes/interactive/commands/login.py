@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from piolet.app.model_choice import start_level
+from piolet.llm.credentials.errors import UnknownProvider
 from piolet.llm.credentials.records import ApiKeyCredential
 from piolet.llm.errors import LlmError
 from piolet.llm.oauth.browser import may_open_url, open_url
@@ -36,7 +37,7 @@ def _named(face: Face, provider: str) -> tuple[How, str] | None:
     """Return how to log in to `provider`; None, which is told, if there is none of that name."""
     models = face.runtime.services.models
     if models.get_provider(provider) is None:
-        face.presenter.error(f'Unknown provider "{provider}". Known ones: {", ".join(models.providers())}')
+        face.presenter.error(str(UnknownProvider(provider, models.providers())))
         return None
     return "account" if models.login(provider) else "key", provider
 
