@@ -340,3 +340,34 @@ async def test_commands_run_during_a_run_and_get_their_text_raw(tmp_path: Path) 
         assert [(event, text) for _, event, text in made.faults] == [("command:boom", "division by zero")]
         (command, _) = made.runtime.session.commands.list()
         assert (command.name, command.description, command.source) == ("note", "Takes a note.", "extension")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"lable": "x"}, "ToolDefinition has no lable"),
+        ({"execution_mode": "paralel"}, "execution_mode of the tool 'f' must be one of 'parallel', 'sequential'"),
+        ({"prompt_guidelines": "one"}, "prompt_guidelines of the tool 'f' must be a list, not str"),
+        ({"default_active": "no"}, "default_active of the tool 'f' must be bool, not str"),
+        ({"description": None}, "description of the tool 'f' must be str, not NoneType"),
+        ({"parameters": {"type": "string"}}, "parameters that are a JSON Schema of type object"),
+        ({"render_result": "x"}, "render_result of the tool 'f' must be a function, not str"),
+        ({"constrained_sampling": {"type": "grammar", "grammar": "x"}}, "constrained_sampling of the tool 'f' must be"),
+        ({"constrained_sampling": "grammar"}, "constrained_sampling of the tool 'f' must be"),
+    ],
+)
+async def test_a_field_that_no_tool_can_have_is_told_when_the_tool_is_registered(
+    tmp_path: Path, wrong: dict[str, Any], told: str
+) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        def f(x: str) -> str:
+            """Does."""
+            return x
+
+        with pytest.raises(TypeError) as refused:
+            pi.register_tool(f, **wrong)
+        assert told in str(refused.value)
+        pi.register_tool(f, constrained_sampling={"type": "json_schema", "strict": "prefer"})
+
+    async with stage(tmp_path, factories=[extension]) as made:
+        assert made.failures == []

@@ -43,7 +43,9 @@ class ToolDefinition(Struct, kw_only=True):
     `execute(tool_call_id, arguments, signal, on_update, ctx)` gets validated arguments; what it raises becomes an
     error result. `prompt_snippet` and `prompt_guidelines` go into the system prompt. `prepare_arguments` may repair raw
     arguments. `default_active` False: somebody has to switch it on. `output_schema` describes `structured_content`, and
-    a result that does not fit is an error. The render slots are for screens and the HTML export.
+    a result that does not fit is an error. `constrained_sampling`: ``{"type": "json_schema", "strict": "prefer" or
+    "require"}``, or ``{"type": "grammar", "variants": {"openai_lark": ...}}``, also "openai_regex"; used where the
+    protocol can. The render slots are for screens and the HTML export.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,6 +24,19 @@ _SHARED = (
     *("prompt_guidelines", "constrained_sampling"),
 )
 
+_KINDS: Mapping[str, Any] = {
+    "name": str,
+    "description": str,
+    "parameters": dict[str, Any],
+    "label": str,
+    "prompt_snippet": str | None,
+    "prompt_guidelines": Sequence[str],
+    "execution_mode": Literal["parallel", "sequential"] | None,
+    "default_active": bool,
+    "output_schema": dict[str, Any] | None,
+    "render_shell": Literal["default", "self"],
+}
+
 
 def define(
     tool: ToolDefinition | Callable[..., Any], overrides: Mapping[str, Any], context: MakeContext
@@ -37,9 +50,31 @@ def define(
     if unknown:
         raise TypeError(f"ToolDefinition has no {', '.join(sorted(unknown))}")
     tool = msgspec.structs.replace(tool, **overrides)
-    if not tool.name or not isinstance(tool.parameters, dict):
-        raise TypeError("A tool needs a name, and parameters that are a JSON Schema of type object")
+    _check(tool)
     return tool
+
+
+def _check(tool: ToolDefinition) -> None:
+    """Raise TypeError for what no tool can have: nothing else looks before a provider refuses the request."""
+    if not tool.name or not isinstance(tool.parameters, dict) or tool.parameters.get("type", "object") != "object":
+        raise TypeError("A tool needs a name, and parameters that are a JSON Schema of type object")
+    for field, kind in _KINDS.items():
+        check_fit(getattr(tool, field), kind, f"{field} of the tool '{tool.name}'")
+    for field in ("execute", "prepare_arguments", "render_call", "render_result"):
+        value = getattr(tool, field)
+        if not callable(value) and (value is not None or field == "execute"):
+            raise TypeError(f"{field} of the tool '{tool.name}' must be a function, not {type(value).__name__}")
+    wanted = tool.constrained_sampling
+    if wanted not in (None, False) and not (isinstance(wanted, dict) and _samples(wanted)):
+        forms = '{"type": "json_schema", "strict": "prefer" or "require"} or {"type": "grammar", "variants": {...}}'
+        raise TypeError(f"constrained_sampling of the tool '{tool.name}' must be {forms}, not {wanted!r}")
+
+
+def _samples(wanted: dict[str, Any]) -> bool:
+    """Whether it is a form of constrained sampling. Source: providers, section 1."""
+    if wanted.get("type") == "json_schema":
+        return wanted.get("strict", "prefer") in ("prefer", "require")
+    return wanted.get("type") == "grammar" and isinstance(wanted.get("variants"), dict)
 
 
 def agent_tool(definition: ToolDefinition, context: MakeContext) -> AgentTool:
