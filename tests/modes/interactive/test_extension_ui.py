@@ -275,3 +275,37 @@ threading.Thread(target=work).start()
         desk.type("me")
         desk.key("enter")
         await desk.see("two|me")
+
+
+async def test_the_argument_of_a_command_is_completed_with_what_the_extension_proposes(tmp_path: Path) -> None:
+    extension(
+        tmp_path,
+        """
+from piolet.ext import AutocompleteItem
+
+def words(prefix):
+    if prefix == "z":
+        raise ValueError("nothing begins so")
+    return [word for word in ("another", "again") if word.startswith(prefix)]
+
+async def items(prefix):
+    return [AutocompleteItem("42", "the answer", "to all")]
+
+def extension(pi):
+    pi.register_command("go", lambda args, ctx: ctx.ui.notify(f"went {args}"), complete=words)
+    pi.register_command("ask", lambda args, ctx: ctx.ui.notify(f"asked {args}"), complete=items)
+""",
+    )
+    async with opened(tmp_path) as desk:
+        desk.type("/go ")
+        await desk.see("again")
+        desk.key("tab")
+        await desk.until(lambda: desk.draft == "/go another")
+        desk.key("ctrl+u")
+        desk.type("/ask ")
+        await desk.see("to all")
+        desk.key("tab")
+        await desk.until(lambda: desk.draft == "/ask 42")
+        desk.key("ctrl+u")
+        desk.type("/go z")
+        await desk.see("nothing begins so")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from piolet.app.commands import Command
 from piolet.base.abort import AbortController
 from piolet.harness.environments.base import FindQuery
+from piolet.harness.hooks import HookFailure
 from piolet.modes.interactive.commands.table import COMMANDS
-from piolet.tui.completion import CommandInfo, Sources
+from piolet.tui.completion import CommandInfo, Sources, Suggestion
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
+
+Completion = Callable[[str], Awaitable[Sequence[Suggestion]]]
 
 _ORIGINS = {"user": "u", "project": "p", "temporary": "t"}
 
@@ -32,7 +36,7 @@ def sources(face: Face) -> Sources:
         ]
         settings = face.runtime.services.settings
         found = [
-            _info(command)
+            _info(command, _completion(face, command))
             for command in face.runtime.session.commands.list()
             if command.source != "skill" or settings.enable_skill_commands
         ]
@@ -60,9 +64,35 @@ def sources(face: Face) -> Sources:
     return Sources(commands, find, names)
 
 
-def _info(command: Command) -> CommandInfo:
+def _info(command: Command, arguments: Completion | None) -> CommandInfo:
     origin = command.info.source if command.info.origin == "package" else _ORIGINS[command.info.scope]
-    return CommandInfo(command.name, command.description, command.argument_hint or "", os.path.basename(origin))
+    return CommandInfo(
+        command.name, command.description, command.argument_hint or "", os.path.basename(origin), arguments
+    )
+
+
+def _completion(face: Face, command: Command) -> Completion | None:
+    """Return what completes the text behind the name of an extension's command; None if it completes nothing."""
+    found = face.runtime.session.commands.find(f"/{command.name}") if command.source == "extension" else None
+    if found is None or (complete := found[0].complete) is None:
+        return None
+    owner = found[0].owner
+
+    async def arguments(prefix: str) -> Sequence[Suggestion]:
+        try:
+            items = complete(prefix)
+            if inspect.isawaitable(items):
+                items = await items
+            pairs = [
+                (item, item, "") if isinstance(item, str) else (item.value, item.label, item.description)
+                for item in items or ()
+            ]
+        except Exception as error:
+            face.runtime.hooks.report(HookFailure(f"complete:{command.name}", owner, None, error, 0))
+            return []
+        return [Suggestion(value, label or value, description) for value, label, description in pairs]
+
+    return arguments
 
 
 def _literal(text: str) -> str:
