@@ -96,7 +96,7 @@ def talk(place: Place, file: Path, seed: int, turns: int, lines: list[dict[str, 
 
 
 def test_two_thousand_turns_in_a_small_window(place: Place) -> None:
-    seed = int(os.environ.get("SOAK_SEED", "0")) or random.randrange(10**6)
+    seed = int(os.environ.get("PIOLET_SOAK_SEED", "0")) or random.randrange(10**6)
     print(f"seed {seed}")
     rng = random.Random(seed)
     file = place.home / "session.jsonl"
@@ -118,7 +118,8 @@ def test_two_thousand_turns_in_a_small_window(place: Place) -> None:
     with Session.open(str(file)) as session:
         compactions = [head for head in session.heads if head.type == "compaction"]
         summaries = [head for head in session.heads if head.type == "branch_summary"]
-    assert len(compactions) < len(turns) / 3, "a compaction makes room for some turns"
+    # With these sizes of results about a third of the turns fill the window.
+    assert len(compactions) < len(turns) / 2, "a compaction makes room for some turns"
     assert max(turn["tokens"] for turn in turns) < 2 * WINDOW
     first, last = (statistics.median(turn["build_ms"] for turn in part) for part in (turns[100:400], turns[-300:]))
     print(
