@@ -69,6 +69,7 @@ CLASSES = (
     ("What a new session is filled with: `Session`", "Session"),
     ("What is drawn: `Component`", "Component"),
     ("Its colours: `UiTheme`", "UiTheme"),
+    ("What floats over the screen: `OverlayHandle`", "OverlayHandle"),
 )
 #: Classes that are made, and then handed over: how.
 MADE = {
@@ -76,6 +77,7 @@ MADE = {
         *("Text", "Markdown", "Box", "Loader", "SelectList", "Item", "SettingsList", "Setting", "Input", "Editor"),
         *("CustomEditor", "Key"),
     ),
+    "Overlays and completion": ("OverlayOptions", "CompletionSources", "Suggestion"),
     "Ready environments": (
         *("LocalEnvironment", "MemoryEnvironment", "ShellEnvironment", "SandboxEnvironment", "ContainerEnvironment"),
         "SshEnvironment",

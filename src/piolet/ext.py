@@ -331,6 +331,14 @@ if TYPE_CHECKING:
         AssistantStream as AssistantStream,
         StreamFunction as StreamFunction,
     )
+    from piolet.tui.ansi import (
+        truncate,
+        width,
+        wrap,
+    )
+    from piolet.tui.completion import (
+        Suggestion as Suggestion,
+    )
     from piolet.tui.component import (
         Box as Box,
         Component as Component,
@@ -351,6 +359,10 @@ if TYPE_CHECKING:
     from piolet.tui.keys import (
         Key as Key,
     )
+    from piolet.tui.overlay import (
+        OverlayHandle as OverlayHandle,
+        OverlayOptions as OverlayOptions,
+    )
     from piolet.tui.select_list import (
         Item as Item,
     )
@@ -362,8 +374,13 @@ if TYPE_CHECKING:
     from piolet.harness.compaction.hook_points import BranchSummaryProposal
     from piolet.harness.compaction.hook_points import CompactionProposal
     from piolet.harness.compaction.prepare import Preparation
+    from piolet.tui.completion import Sources
 
     SlashCommandInfo = Command
+    CompletionSources = Sources
+    truncate_to_width = truncate
+    visible_width = width
+    wrap_to_width = wrap
     create_bash_tool_definition = create_bash_tool
     create_edit_tool_definition = create_edit_tool
     create_find_tool_definition = create_find_tool
@@ -470,10 +487,13 @@ _NAMES = {
     "piolet.llm.patterns": "ScopedModel",
     "piolet.llm.provider_config": "ModelPatch ProviderConfig",
     "piolet.llm.stream": "AssistantStream StreamFunction",
+    "piolet.tui.ansi": "truncate_to_width=truncate visible_width=width wrap_to_width=wrap",
+    "piolet.tui.completion": "CompletionSources=Sources Suggestion",
     "piolet.tui.component": "Box Component Loader Markdown Text",
     "piolet.tui.component_input": "Editor Input SelectList Setting SettingsList",
     "piolet.tui.custom_editor": "CustomEditor",
     "piolet.tui.keys": "Key",
+    "piolet.tui.overlay": "OverlayHandle OverlayOptions",
     "piolet.tui.select_list": "Item",
     "piolet.tui.ui_theme": "UiTheme",
 }

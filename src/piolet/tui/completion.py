@@ -5,8 +5,8 @@ section 4). Where names come from is told by callables.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from piolet.tui.fuzzy import score_words
@@ -14,7 +14,7 @@ from piolet.tui.fuzzy import score_words
 FILE_LIMIT = 20
 SKILL = "skill:"
 
-RequestKind: TypeAlias = Literal["command", "argument", "mention", "path"]
+RequestKind: TypeAlias = Literal["command", "argument", "mention", "path", "trigger"]
 
 _command = re.compile(r"/[^\s/]*\Z")
 _argument = re.compile(r"/(?P<name>[^\s/]+)[ \t]+(?P<prefix>.*)\Z")
@@ -26,12 +26,13 @@ _any_token = re.compile(r"\S*\Z")
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is completed. `token`: the text before the cursor that a suggestion takes the place of; `query`: what was
-    typed of the name; `command`: whose argument it is."""
+    typed of the name; `command`: whose argument it is; `trigger`: the sign that the token begins with."""
 
     kind: RequestKind
     token: str
     query: str
     command: str = ""
+    trigger: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +61,25 @@ class Sources:
     """Where names come from. Folders end in ``/``, paths are relative to the folder asked for.
 
     `find(folder, part)`: files and folders below `folder` that could match `part`; `names(folder)`: what stands in it.
+    `triggers`: what completes words that begin with a sign, from what was typed behind it.
     """
 
     commands: Callable[[], Sequence[CommandInfo]]
     find: Callable[[str, str], Awaitable[Sequence[str]]]
     names: Callable[[str], Awaitable[Sequence[str]]]
+    triggers: Mapping[str, Callable[[str], Awaitable[Sequence[Suggestion]]]] = field(default_factory=dict)
 
 
-def request_at(text: str, *, first: bool = True, forced: bool = False) -> Request | None:
+def request_at(text: str, *, first: bool = True, forced: bool = False, triggers: Iterable[str] = ()) -> Request | None:
     """Return what is completed at the end of `text`, a line up to the cursor; None if nothing.
 
     `first`: the line begins the message, so it may be a command. `forced`: the user asked for a path (Tab), so any word
-    is one.
+    is one. `triggers`: signs that extensions complete the words behind.
     """
+    word = text[max(text.rfind(blank) for blank in " \t(") + 1 :]
+    for trigger in triggers:
+        if word.startswith(trigger):
+            return Request("trigger", word, word[len(trigger) :], trigger=trigger)
     if first and not forced and _command.match(text):
         return Request("command", text, text[1:])
     if match := _mention.search(text):
@@ -96,6 +103,8 @@ async def complete(request: Request, sources: Sources) -> list[Suggestion]:
         case "path":
             folder, part = split_path(request.query)
             return [_path_suggestion(folder, name) for name in rank_names(part, await sources.names(folder or "."))]
+        case "trigger":
+            return list(await sources.triggers[request.trigger](request.query))
 
 
 def split_path(path: str) -> tuple[str, str]:

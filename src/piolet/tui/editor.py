@@ -51,6 +51,7 @@ class Editor:
         self.menu: SelectList[Suggestion] | None = None
         self.menu_rows = menu_rows
         self.wanted: Request | None = None
+        self.triggers: Iterable[str] = ()  # signs that begin words which extensions complete
         self._forced = False
         self._jump: Literal["", "forward", "backward"] = ""
         self._width = 80
@@ -203,7 +204,7 @@ class Editor:
 
     def _request(self, *, forced: bool = False) -> Request | None:
         before = self.buffer.before_cursor
-        return request_at(before, first=len(before) == self.buffer.cursor, forced=forced)
+        return request_at(before, first=len(before) == self.buffer.cursor, forced=forced, triggers=self.triggers)
 
     # -------------------------------------------------------------------------------------------------------- view
 

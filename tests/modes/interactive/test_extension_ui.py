@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from piolet.llm.messages import ThinkingContent
 from tests.modes.interactive.desk import Desk, opened
 from tests.support.scripted_model import says
 
@@ -309,3 +310,155 @@ def extension(pi):
         desk.key("ctrl+u")
         desk.type("/go z")
         await desk.see("nothing begins so")
+
+
+PICKER = """
+class Picker:
+    wants_key_release = True
+    def __init__(self, tui, theme, keys, done):
+        self.text, self.done = "", done
+    def render(self, width):
+        return [f"picker {width}", f"typed {self.text}"]
+    def handle_input(self, key):
+        if key.name == "q":
+            self.done(self.text)
+        else:
+            self.text += key.name
+        return True
+"""
+
+
+async def test_an_overlay_floats_over_the_screen_and_has_the_keys(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        PICKER + 'ui.notify("picked " + await ui.custom(Picker, overlay=True, overlay_options={"width": 30}))',
+    )
+    async with opened(tmp_path, size=(80, 24)) as desk:
+        await run(desk)
+        await desk.see("picker 30")
+        row = next(n for n, text in enumerate(desk.rows) if "picker 30" in text)
+        assert (row, desk.rows[row].index("picker 30")) == (11, 25)
+        assert any(text.startswith("────") for text in desk.rows)  # the editor is there still
+        desk.key("a", "b")
+        await desk.see("typed ab")
+        assert desk.draft == ""
+        await desk.pilot.resize_terminal(60, 20)
+        await desk.until(lambda: "picker 30" in desk.rows[9] and desk.rows[9].index("picker 30") == 15)
+        desk.key("q")
+        await desk.see("picked ab")
+        await desk.not_see("picker 30")
+        desk.type("c")
+        await desk.until(lambda: desk.draft == "c")
+
+
+async def test_an_overlay_can_be_hidden_unfocused_and_ended_by_its_handle(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        PICKER
+        + """
+options = {"focused": False, "anchor": "top-right", "width": 30}
+match args:
+    case "hide" | "show":
+        handles[0].set_hidden(args == "hide")
+    case "focus":
+        handles[0].focus()
+    case _:
+        value = await ui.custom(Picker, overlay=True, overlay_options=lambda: options, on_handle=handles.append)
+        ui.notify(f"ended {value}")
+""",
+        "handles = []",
+    )
+    async with opened(tmp_path, size=(80, 24)) as desk:
+        await run(desk)
+        await desk.see("picker 30")
+        assert desk.rows[0].index("picker 30") == 50
+        await desk.submit("/go hide")
+        await desk.not_see("picker 30")
+        await desk.submit("/go show")
+        await desk.see("picker 30")
+        desk.face.set_mode("regular")
+        await desk.see("cannot be changed while an overlay is open")
+        assert desk.face.mode == "fullscreen"
+        await desk.submit("/go focus")
+        desk.key("x")
+        await desk.see("typed x")
+        desk.key("q")
+        await desk.see("ended x")
+
+
+async def test_an_overlay_that_may_not_be_seen_gives_the_keys_back(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        PICKER
+        + "await ui.custom(Picker, overlay=True, overlay_options={'visible': lambda columns, rows: columns >= 80})",
+    )
+    async with opened(tmp_path, size=(80, 24)) as desk:
+        await run(desk)
+        await desk.see("picker 80")
+        await desk.pilot.resize_terminal(70, 24)
+        await desk.not_see("picker")
+        desk.type("mine")
+        await desk.until(lambda: desk.draft == "mine")
+        await desk.pilot.resize_terminal(90, 24)
+        await desk.see("picker 80")
+        desk.key("q")
+        await desk.not_see("picker")
+
+
+async def test_entries_of_extensions_stand_at_their_place_when_a_session_is_opened_again(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        'pi.append_entry("mark", {"at": 7})',
+        'pi.register_entry_renderer("mark", lambda entry, options, theme: f"marked at {entry.data[\'at\']}")',
+    )
+    async with opened(tmp_path, says("first answer"), says("second answer")) as desk:
+        await desk.ask("one", "first answer")
+        await run(desk)
+        await desk.see("marked at 7")
+        await desk.ask("two", "second answer")
+        path = desk.runtime.session.session.path
+        assert path is not None
+    async with opened(tmp_path, session=Path(path)) as desk:
+        await desk.see("second answer")
+        places = [desk.text.index(text) for text in ("first answer", "marked at 7", "two", "second answer")]
+        assert places == sorted(places)
+
+
+async def test_text_is_drawn_as_extensions_change_it_and_sent_as_it_was(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        "pass",
+        'pi.register_markdown_transformer(lambda text, context: f"{context.message_type}: {text.upper()}")',
+    )
+    async with opened(tmp_path, says(ThinkingContent("a thought"), "an answer")) as desk:
+        await desk.submit("a question")
+        for text in ("user: A QUESTION", "assistant: AN ANSWER", "assistant-thinking: A THOUGHT"):
+            await desk.see(text)
+        assert "a question" in str(desk.model.requests[0].context.messages[-1])
+
+
+async def test_words_behind_a_sign_are_completed_by_an_extension_whose_failure_takes_that_away(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        "ui.add_autocomplete_provider(lambda sources: replace(sources, triggers={'#': issues}))",
+        """
+from dataclasses import replace
+async def issues(typed):
+    if typed == "9":
+        raise RuntimeError("no net")
+    return [Suggestion(f"#{n} ", f"#{n}", "an issue") for n in (12, 13) if typed in str(n)]
+""",
+    )
+    async with opened(tmp_path, size=(120, 30)) as desk:
+        await run(desk)
+        await desk.until(lambda: desk.draft == "")
+        desk.type("fix #1")
+        await desk.see("#13")
+        desk.key("down", "tab")
+        await desk.until(lambda: desk.draft == "fix #13 ")
+        desk.type("#9")
+        await desk.see("RuntimeError: no")
+        desk.type(" #1")
+        await desk.until(lambda: desk.draft == "fix #13 #9 #1")
+        await desk.pilot.pause(0.1)
+        assert "an issue" not in desk.text

@@ -70,6 +70,9 @@ class AskingUI:
             return await self._ui().editor(title, prefill)
 
     async def custom(self, factory: Callable[..., Any], **options: Any) -> Any:
+        blocked = options.get("blocked")
+        if not (not options.get("overlay") if blocked is None else blocked):
+            return await self._ui().custom(factory, **options)
         async with self._asking("custom", ""):
             return await self._ui().custom(factory, **options)
 

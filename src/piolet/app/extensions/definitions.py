@@ -125,10 +125,13 @@ class RenderOptions(Struct, frozen=True):
     is_error: bool = False
 
 
+MessageType: TypeAlias = Literal["user", "assistant", "assistant-thinking"]
+
+
 class MarkdownContext(Struct, frozen=True):
     """What text a markdown transformer is asked about."""
 
-    message_type: Literal["user", "assistant", "assistant-thinking"]
+    message_type: MessageType
     streaming: bool = False
 
 

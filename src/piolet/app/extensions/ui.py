@@ -14,6 +14,7 @@ from msgspec import Struct
 from piolet.base.abort import AbortSignal
 
 if TYPE_CHECKING:
+    from piolet.tui.overlay import GivenOptions, OverlayHandle
     from piolet.tui.ui_theme import UiTheme
 
 NotifyType: TypeAlias = Literal["info", "warning", "error"]
@@ -53,8 +54,20 @@ class UI(Protocol):
         signal: AbortSignal | None = None,
     ) -> str | None: ...
     async def editor(self, title: str, prefill: str = "") -> str | None: ...
-    async def custom(self, factory: Callable[..., Any], **options: Any) -> Any:
-        """Show the component that ``factory(tui, theme, keybindings, done)`` makes until ``done(value)`` is called."""
+    async def custom(
+        self,
+        factory: Callable[..., Any],
+        *,
+        overlay: bool = False,
+        overlay_options: GivenOptions = None,
+        on_handle: Callable[[OverlayHandle], object] | None = None,
+        blocked: bool | None = None,
+    ) -> Any:
+        """Show the component that ``factory(tui, theme, keybindings, done)`` makes until ``done(value)`` is called.
+
+        It stands in place of the editor or, as an `overlay`, floats over the screen; `on_handle` is given what can be
+        done with the overlay then. `blocked`: work waits for the user meanwhile; by default unless it is an overlay.
+        """
 
     def notify(self, message: str, type: NotifyType | None = None) -> None: ...
     def set_status(self, key: str, text: str | None) -> None:
@@ -132,7 +145,15 @@ class NullUI:
     async def editor(self, title: str, prefill: str = "") -> str | None:
         return None
 
-    async def custom(self, factory: Callable[..., Any], **options: Any) -> Any:
+    async def custom(
+        self,
+        factory: Callable[..., Any],
+        *,
+        overlay: bool = False,
+        overlay_options: GivenOptions = None,
+        on_handle: Callable[[OverlayHandle], object] | None = None,
+        blocked: bool | None = None,
+    ) -> Any:
         return None
 
     def notify(self, message: str, type: NotifyType | None = None) -> None:

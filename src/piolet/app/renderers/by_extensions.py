@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from piolet.agent.tools import ToolResult
-from piolet.app.extensions.definitions import RenderOptions
+from piolet.app.extensions.definitions import MarkdownContext, MessageType, RenderOptions
 from piolet.app.extensions.runner import ExtensionRunner
 from piolet.app.renderers.generic import GENERIC
 from piolet.app.renderers.registry import BUILT_IN
@@ -57,6 +57,14 @@ class Renderers:
     def draws_entries(self, custom_type: str) -> bool:
         """Whether somebody draws entries of a type."""
         return any(custom_type in extension.entry_renderers for extension in self._runner.extensions)
+
+    def transformer(self, message_type: MessageType) -> Callable[[str, bool], str] | None:
+        """Return what changes the text of messages, which may still be growing, before it is drawn; None: nothing."""
+        transformers = (one for extension in self._runner.extensions for one in extension.markdown_transformers)
+        if not any(message_type in one.message_types for one in transformers):
+            return None
+        transform = self._runner.drawing.transform_markdown
+        return lambda text, growing: transform(text, MarkdownContext(message_type, growing))
 
     def _inset(self, owner: object, render: Callable[..., Drawn], value: object, frame: Frame) -> list[Line] | None:
         options = RenderOptions(frame.expanded, frame.text_width)

@@ -17,6 +17,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
+from piolet.modes.interactive.overlays import Overlays
 from piolet.tui.ansi import AnsiWriter
 from piolet.tui.blocks.frame import Frame
 from piolet.tui.editor import Editor
@@ -49,7 +50,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
     """Shows transcript, queue, widgets of extensions, the editor or a panel, and the footer."""
 
     CSS = """
-    Screen { background: ansi_default; color: ansi_default; layout: vertical; overflow: hidden; }
+    Screen { background: ansi_default; color: ansi_default; layout: vertical; overflow: hidden; layers: base overlay; }
     #input { height: auto; }
     Screen:inline { height: auto; border: none; }
     """
@@ -80,7 +81,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
             self._capture_stdout, self._capture_stderr = sys.stdout, sys.stderr  # type: ignore[assignment]
         self.face = face
         self.failure: Exception | None = None
-        self._strips = strips
+        self.strips = strips
         self.transcript = Transcript(Frame(80), 24)
         self.scrollback = Scrollback()
         self.transcript_view = self._make_view()
@@ -91,13 +92,14 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         self.footer_view = LinesView(face.footer_lines, strips, id="footer")
         self.editor_area.room = self.room
         self._panels: list[PanelView] = []
+        self.overlays = Overlays(self)
         self._lent = False
 
     def _make_view(self) -> TranscriptView:
         if not self.regular:
-            return TranscriptView(self._strips, transcript=self.transcript, id="transcript")
+            return TranscriptView(self.strips, transcript=self.transcript, id="transcript")
         return TailView(
-            self._strips, self.scrollback, self.face.is_finished, self.print_lines, self._tail_room, self.transcript
+            self.strips, self.scrollback, self.face.is_finished, self.print_lines, self._tail_room, self.transcript
         )
 
     def get_default_screen(self) -> Screen[None]:
@@ -126,13 +128,14 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
 
     def set_strips(self, strips: StripMaker) -> None:
         """Use other colours everywhere."""
-        self._strips = strips
+        self.strips = strips
         self.transcript_view.set_strips(strips)
         self.editor_area.set_strips(strips)
         for view in (self.pending_view, self.above_view, self.below_view, self.footer_view):
             view.set_strips(strips)
         for panel in self._panels:
             panel.set_strips(strips)
+        self.overlays.set_strips(strips)
 
     def room(self) -> int:
         """Return the rows that the editor or a panel may take: what the others leave, but a row of the transcript."""
@@ -148,7 +151,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
 
     def print_lines(self, lines: Sequence[Line]) -> None:
         """Put lines into the terminal's scrollback, above everything that is drawn."""
-        writer = AnsiWriter(self._strips.palette, links=self._strips.hyperlinks)
+        writer = AnsiWriter(self.strips.palette, links=self.strips.hyperlinks)
         self.print_above("".join(f"{line}\n" for line in writer.lines(lines)))
 
     def set_mode(self, *, regular: bool) -> None:
@@ -160,9 +163,23 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         before.remove()
         self.screen.mount(self.transcript_view, before=self.pending_view)
 
+    def canvas_rows(self) -> int:
+        """Return the rows that are drawn on."""
+        if not self.regular:
+            return self.size.height
+        top = self._panels[-1] if self._panels else self.editor_area
+        return min(self.size.height, self._rows_around() + top.rows + self.transcript_view.rows)
+
+    def make_room(self) -> None:
+        """Let overlays have their rows in regular mode, where only so many are drawn on as are needed."""
+        if isinstance(view := self.transcript_view, TailView):
+            view.set_least(min(self.overlays.rows, self._tail_room()))
+
     @property
     def panel(self) -> Panel | None:
-        """The panel that stands in place of the editor."""
+        """What has the keys in place of the editor."""
+        if self.overlays.panel is not None:
+            return self.overlays.panel
         return self._panels[-1].panel if self._panels else None
 
     def show_cursor(self, shown: bool) -> None:
@@ -171,9 +188,11 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         self.write("\x1b[?25h" if shown else "\x1b[?25l")
 
     def redraw_panel(self) -> None:
-        """Draw the panel again, if one is shown."""
+        """Draw again what stands in place of the editor or over it."""
         if self._panels:
             self._panels[-1].redraw()
+        if self.overlays:
+            self.overlays.redraw()
 
     def write(self, sequence: str) -> None:
         """Tell the terminal something beside the screen."""
@@ -213,7 +232,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         """Show `panel` in place of the editor and of the panel that was there."""
         for view in (*self._panels, self.editor_area):
             view.display = False
-        view = PanelView(panel, self._strips)
+        view = PanelView(panel, self.strips)
         view.room = self.room
         self._panels.append(view)
         self.query_one("#input").mount(view)
@@ -241,6 +260,10 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
                 self.face.on_paste(event.text)
             case _:
                 await super().on_event(event)
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self.overlays:
+            self.call_after_refresh(self.overlays.redraw)
 
     def on_transcript_view_clicked(self, message: TranscriptView.Clicked) -> None:
         self.face.on_click(message.block)

@@ -79,7 +79,8 @@ class Face:
         self.app: InteractiveApp = InteractiveApp(
             self, self.editor, self.looks.strips(), streams, regular=opening.regular
         )
-        self.app.editor_area.sources = sources(self)
+        self.app.editor_area.use_sources(sources(self))
+        self.app.editor_area.failed = self.surface.completion_failed
         self.app.editor_area.draw_instead = partial(self.surface.slot_lines, "editor")
         self.dialogs = dialogs.Dialogs(self.app, lambda: self.keymap)
         self.presenter = Presenter(self.app.transcript, Look(), lambda: self.app.transcript_view.paint_soon())
@@ -299,7 +300,11 @@ class Face:
         return "regular" if self.app.regular else "fullscreen"
 
     def set_mode(self, mode: TuiMode) -> None:
-        """Show the transcript on a screen of its own or in the terminal's scrollback, from now on."""
+        """Show the transcript on a screen of its own or in the terminal's scrollback, from now on; not while something
+        floats over the one that is there."""
+        if self.app.overlays:
+            self.presenter.status("The mode cannot be changed while an overlay is open")
+            return
         self.runtime.services.files.set(Settings.tui_mode, mode)
         self.app.set_mode(regular=mode == "regular")
         self.opened.show_services()

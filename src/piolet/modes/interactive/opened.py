@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from piolet.app.hook_points import SESSION_SHUTDOWN, SESSION_START, SessionShutdown, SessionStart
 from piolet.app.renderers.by_extensions import Renderers, ToolRenderers
 from piolet.app.services import Services
 from piolet.harness.hooks import HookFailure
+from piolet.harness.session.context import messages_of
+from piolet.harness.session.entries import CustomEntry
 from piolet.modes.interactive.history import prompts_of
 from piolet.modes.interactive.sources import sources
 from piolet.modes.interactive.startup import header_block, resource_blocks
@@ -104,16 +106,35 @@ class Opened:
         also what is there already."""
         face = self._face
         session = face.runtime.session
-        messages = session.harness.agent.messages
         face.progress.forget()
         self.showing = True
-        face.presenter.show_session(messages, anew=anew)
-        face.editor.buffer.history = prompts_of(messages)
+        self.show_messages(anew=anew)
+        face.editor.buffer.history = prompts_of(session.harness.agent.messages)
         compactions = sum(head.type == "compaction" for head in session.session.path_heads())
         if compactions:
             face.presenter.status(f"Session compacted {compactions} time{'s' if compactions > 1 else ''}")
         self._tell_notices()
         face.refresh()
+
+    def show_messages(self, *, anew: bool = False) -> None:
+        """Show what is in the context now, and what extensions draw between."""
+        messages = self._face.runtime.session.harness.agent.messages
+        self._face.presenter.show_session(messages, entries=self._custom_entries(), anew=anew)
+
+    def _custom_entries(self) -> Mapping[int, Sequence[CustomEntry]]:
+        """Return the entries that extensions draw, by the number of the message that they stand before."""
+        session, custom = self._face.runtime.session.session, self._face.presenter.look.custom
+        found: dict[int, list[CustomEntry]] = {}
+        if custom is None or all(head.type != "custom" for head in session.path_heads()):
+            return found
+        number = 0
+        for entry in session.build_context().entries:
+            if isinstance(entry, CustomEntry):
+                if custom.draws_entries(entry.custom_type):
+                    found.setdefault(number, []).append(entry)
+            else:
+                number += len(messages_of(entry))
+        return found
 
     def _take_on_renderers(self) -> None:
         """Let the extensions of the session draw what is theirs."""
@@ -137,7 +158,7 @@ class Opened:
         face.surface.clear()
         face.statuses.clear()
         face.set_title("")
-        face.app.editor_area.sources = sources(face)
+        face.app.editor_area.use_sources(sources(face))
         face.progress.activity.reset()
         face.presenter.set_thinking_label(THINKING_LABEL)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from piolet.agent.events import (
@@ -15,6 +16,7 @@ from piolet.agent.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
+from piolet.app.extensions.definitions import MessageType
 from piolet.app.renderers.registry import BUILT_IN
 from piolet.app.renderers.view import ToolRenderer
 from piolet.harness.events import AutoRetryEnd, CompactionEnd, EntryAppended, HarnessEvent
@@ -83,6 +85,9 @@ class CustomRenderers(Protocol):
     def draws_entries(self, custom_type: str) -> bool:
         """Whether somebody draws entries of a type."""
 
+    def transformer(self, message_type: MessageType) -> Callable[[str, bool], str] | None:
+        """Return what changes the text of messages, which may still be growing, before it is drawn; None: nothing."""
+
 
 @dataclass
 class Look:
@@ -95,6 +100,10 @@ class Look:
     thinking_label: str = THINKING_LABEL
     renderers: Mapping[str, ToolRenderer] = field(default_factory=lambda: BUILT_IN)
     custom: CustomRenderers | None = None
+
+    def transformer(self, message_type: MessageType) -> Callable[[str, bool], str] | None:
+        """Return what changes the text of messages, if anything does."""
+        return self.custom.transformer(message_type) if self.custom is not None else None
 
 
 class Presenter:
@@ -112,6 +121,7 @@ class Presenter:
         self._status: DrawnBlock | None = None
         self._messages = ShownMessages()
         self._added: list[TranscriptBlock] = []  # since the last message
+        self._entries: dict[str, DrawnBlock] = {}  # of custom entries, by their ids
 
     # ------------------------------------------------------------------------------------------------------- notices
 
@@ -172,15 +182,26 @@ class Presenter:
             self.transcript.insert(number, block)
         self._repaint()
 
-    def show_session(self, messages: Iterable[BaseMessage], *, anew: bool = False) -> None:
-        """Show `messages` in place of what is there. What is there already keeps its blocks, unless `anew`."""
+    def show_session(
+        self,
+        messages: Iterable[BaseMessage],
+        *,
+        entries: Mapping[int, Sequence[CustomEntry]] = MappingProxyType({}),
+        anew: bool = False,
+    ) -> None:
+        """Show `messages` in place of what is there, each below the custom entries of its number in `entries`. What is
+        there already keeps its blocks, unless `anew`."""
         before = ShownMessages() if anew else self._messages
+        entry_blocks = {} if anew else self._entries
         custom = {id(block) for block in self._custom}
         self._parts, self._tools, self._expected, self._status, self._custom = {}, {}, None, None, []
-        self._messages = ShownMessages()
+        self._messages, self._entries = ShownMessages(), {}
         self.transcript.replace_all(self.head)
         answered: set[str] = set()  # calls whose blocks show their results already
-        for message in messages:
+        number = -1
+        for number, message in enumerate(messages):
+            for entry in entries.get(number, ()):
+                self.entry(entry, entry_blocks.get(entry.id))
             if (blocks := before.blocks_of(message)) is not None:
                 self._messages.note(message, blocks)
                 answered |= calls_of(message)
@@ -190,6 +211,8 @@ class Presenter:
                         self._custom.append(block)
             elif not (isinstance(message, ToolResultMessage) and message.tool_call_id in answered):
                 self._whole(message)
+        for entry in entries.get(number + 1, ()):
+            self.entry(entry, entry_blocks.get(entry.id))
         self._repaint()
 
     def shows(self, message: BaseMessage, block: TranscriptBlock) -> None:
@@ -198,7 +221,7 @@ class Presenter:
 
     def expect(self, text: str) -> Callable[[], None]:
         """Show a prompt before the session has it; return a function that takes it back."""
-        block = self._expected = DrawnBlock(lambda frame: user_lines(text, frame), text, is_prompt=True)
+        block = self._expected = self._prompt(text)
         self.add(block)
 
         def take_back() -> None:
@@ -290,7 +313,7 @@ class Presenter:
     def _stream(self, update: MessageUpdate) -> None:
         match update.assistant_message_event:
             case TextStart(content_index=index):
-                self._part(index, GrowingMarkdown())
+                self._part(index, self._text())
             case ThinkingStart(content_index=index):
                 self._part(index, self._thinking())
             case ToolCallStart(content_index=index, id=id, tool_name=name):
@@ -349,7 +372,7 @@ class Presenter:
         self._messages.note(message, blocks)
 
     def _finish_text(self, index: int, part: Part | None, text: str) -> None:
-        block = part if isinstance(part, GrowingMarkdown) else GrowingMarkdown()
+        block = part if isinstance(part, GrowingMarkdown) else self._text()
         block.finish(text)
         if index in self._parts:
             self.changed(block)
@@ -411,11 +434,13 @@ class Presenter:
 
         self._add_custom(DrawnBlock(draw, text))
 
-    def entry(self, entry: CustomEntry) -> None:
-        """Show a custom entry, if an extension draws it."""
+    def entry(self, entry: CustomEntry, block: DrawnBlock | None = None) -> None:
+        """Show a custom entry, if an extension draws it, by the `block` that showed it before."""
         custom = self.look.custom
         if custom is not None and custom.draws_entries(entry.custom_type):
-            self._add_custom(DrawnBlock(lambda frame: custom.entry(entry, frame) or ()))
+            block = block or DrawnBlock(lambda frame: custom.entry(entry, frame) or ())
+            self._entries[entry.id] = block
+            self._add_custom(block)
 
     def _add_custom(self, block: DrawnBlock) -> None:
         self._custom.append(block)
@@ -436,10 +461,20 @@ class Presenter:
             name, body, text = skill.name, skill.content, skill.user_message or ""
             self.add(DrawnBlock(lambda frame: skill_lines(name, body, frame), name, is_prompt=not text))
         if text or images or skill is None:
-            self.add(DrawnBlock(lambda frame: user_lines(text, frame, images), text, is_prompt=True))
+            self.add(self._prompt(text, images))
+
+    def _prompt(self, text: str, images: Sequence[str] = ()) -> DrawnBlock:
+        transform = self.look.transformer("user")
+        shown = text if transform is None else transform(text, False)
+        return DrawnBlock(lambda frame: user_lines(shown, frame, images), text, is_prompt=True)
 
     def _thinking(self) -> ThinkingBlock:
-        return ThinkingBlock(hidden=self.look.hide_thinking, label=self.look.thinking_label)
+        look = self.look
+        transform = look.transformer("assistant-thinking")
+        return ThinkingBlock(hidden=look.hide_thinking, label=look.thinking_label, transform=transform)
+
+    def _text(self) -> GrowingMarkdown:
+        return GrowingMarkdown(transform=self.look.transformer("assistant"))
 
     def _tool(self, call_id: str, name: str) -> ToolBlock:
         """Return the card of a call; one whose call was never shown is made."""

@@ -99,7 +99,7 @@ class Progress:
     def _end_compaction(self, event: CompactionEnd) -> None:
         session = self._face.runtime.session
         if event.result is not None:
-            self._face.presenter.show_session(session.harness.agent.messages)
+            self._face.opened.show_messages()
         if session.is_streaming:
             self.activity.work()
         else:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Sequence
-from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from piolet.app.extensions.ui import NotifyType, Placement, SetThemeResult
 from piolet.base.abort import AbortSignal, Interrupted, abortable
 from piolet.modes.interactive.activity import WORKING
+from piolet.modes.interactive.custom_ui import show_component
 from piolet.modes.interactive.surface import KeyListener, Shown, Slot
 from piolet.tui.blocks.messages import THINKING_LABEL
 from piolet.tui.blocks.rules import SPINNER, SPINNER_SECONDS
-from piolet.tui.component import Text, dispose
+from piolet.tui.component import Text
+from piolet.tui.overlay import GivenOptions, OverlayHandle
 from piolet.tui.panels.list_panel import ListPanel
 from piolet.tui.panels.panel import Panel
-from piolet.tui.panels.question import ComponentPanel, EditorPanel, InputPanel
+from piolet.tui.panels.question import EditorPanel, InputPanel
 from piolet.tui.select_list import Item
 from piolet.tui.theme import Theme
 from piolet.tui.ui_theme import UiTheme
@@ -93,32 +94,16 @@ class ScreenUI:
             None,
         )
 
-    async def custom(self, factory: Callable[..., Any], **options: Any) -> Any:
-        """Show the component that ``factory(tui, theme, keybindings, done)`` makes until ``done(value)`` is called."""
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-        def done(value: Any = None) -> None:
-            if not answer.done():
-                answer.set_result(value)
-
-        surface, face = self._face.surface, self._face
-        component = factory(surface.tui, surface.theme, face.keymap, done)
-        if isawaitable(component):
-            component = await component
-
-        def failed(error: Exception) -> None:
-            face.presenter.error(f"Extension error ({self._owner}): {type(error).__name__}: {error}")
-            face.app.call_later(done)
-
-        panel = ComponentPanel(component, failed)
-        face.app.push_panel(panel)
-        forget = surface.when_cleared(done)
-        try:
-            return await answer
-        finally:
-            forget()
-            face.app.pop_panel(panel)
-            surface.attempt(self._owner, lambda: dispose(component))
+    async def custom(
+        self,
+        factory: Callable[..., Any],
+        *,
+        overlay: bool = False,
+        overlay_options: GivenOptions = None,
+        on_handle: Callable[[OverlayHandle], object] | None = None,
+        blocked: bool | None = None,
+    ) -> Any:
+        return await show_component(self._face, self._owner, factory, overlay, overlay_options, on_handle)
 
     async def _ask(
         self,
@@ -255,11 +240,8 @@ class ScreenUI:
         return remove
 
     def add_autocomplete_provider(self, factory: Callable[..., Any]) -> None:
-        """Complete with what ``factory(sources)`` returns: `piolet.tui.completion.Sources`, made from the present."""
-        area = self._face.app.editor_area
-        made = self._face.surface.attempt(self._owner, lambda: factory(area.sources))
-        if made is not None:
-            area.sources = made
+        """Complete with what ``factory(sources)`` returns, made from the present `CompletionSources`."""
+        self._face.surface.complete_with(self._owner, factory)
 
     # ---- themes and folding
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from piolet.app.extensions.ui import Placement
+from piolet.modes.interactive.sources import sources
 from piolet.tui.blocks.footer import FooterView
 from piolet.tui.blocks.live import DrawnBlock
+from piolet.tui.completion import Sources
 from piolet.tui.component import Component, component_lines, dispose, handle_input, invalidate
 from piolet.tui.keys import Key
 from piolet.tui.spans import Line
@@ -103,6 +105,7 @@ class Surface:
         self._slots: dict[Slot, Shown] = {}
         self._widgets: dict[Placement, dict[str, Shown]] = {"above_editor": {}, "below_editor": {}}
         self._closers: list[Callable[[], None]] = []
+        self._completing: object = "extension"  # who completes in the editor
 
     # --------------------------------------------------------------------------------------------------- what is shown
 
@@ -225,6 +228,20 @@ class Surface:
         if self.attempt(shown.owner, lambda: (handle_input(shown.component, key),)) is None:
             self._drop("editor")
         return True
+
+    def complete_with(self, owner: object, factory: Callable[[Sources], Sources]) -> None:
+        """Complete with what `factory` makes of the present sources."""
+        area = self._face.app.editor_area
+        present = area.sources or sources(self._face)
+        made: Sources | None = self.attempt(owner, lambda: factory(present))
+        if made is not None:
+            self._completing = owner
+            area.use_sources(made)
+
+    def completion_failed(self, error: Exception) -> None:
+        """What extensions complete with is taken away: the editor completes as it did without them."""
+        self._face.presenter.error(f"Extension error ({self._completing}): {type(error).__name__}: {error}")
+        self._face.app.editor_area.use_sources(sources(self._face))
 
     def attempt(self, owner: object, call: Callable[[], Any]) -> Any:
         """Return what `call` returns; None, with a notice that names `owner`, if it raises."""

@@ -27,13 +27,14 @@ class GrowingMarkdown:
     """Markdown that arrives in pieces, drawn over a base style; after `finish` it is drawn as one text.
 
     `lines` is the whole. Where finished lines go to a place from which nothing comes back, `settle` gives them out
-    once, and `rest` is what is behind them.
+    once, and `rest` is what is behind them. `transform(text, growing)` gives what is drawn in place of the text.
     """
 
     is_prompt = False
 
-    def __init__(self, base: Style = PLAIN) -> None:
+    def __init__(self, base: Style = PLAIN, transform: Callable[[str, bool], str] | None = None) -> None:
         self._base = base
+        self._transform = transform
         self._pieces: list[str] = []
         self._whole = _Drawn()
         self._tail = _Drawn()
@@ -70,7 +71,7 @@ class GrowingMarkdown:
 
     def settle(self, frame: Frame) -> Sequence[Line]:
         """Return the lines that will not change any more, and leave them out of `rest` from now on."""
-        if self.finished:
+        if self.finished or self._transform is not None:  # of what is transformed nothing is final before the end
             return ()
         stream = self._tail.drawn_in(frame, self._base, self.source)
         stream.lines()
@@ -78,7 +79,15 @@ class GrowingMarkdown:
         self._tail.start, self._tail.above = self._tail.start + (size if lines else 0), stream.above
         return inset(lines, frame)
 
+    @property
+    def settled(self) -> bool:
+        """Whether lines were given out."""
+        return self._tail.start > 0
+
     def _lines(self, drawn: _Drawn, frame: Frame) -> Sequence[Line]:
+        if self._transform is not None:
+            text = self._transform(self.source, not self.finished).strip("\n")
+            return inset(markdown(text, frame.text_width, frame, self._base), frame)
         if not self.finished:
             return inset(drawn.drawn_in(frame, self._base, self.source).lines(), frame)
         if drawn.above is None:

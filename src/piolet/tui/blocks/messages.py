@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from piolet.tui.blocks.folding import titled
 from piolet.tui.blocks.frame import MUTED, Frame, box, inset, joined, markdown, plain
 from piolet.tui.spans import Line, Span, Style, clip, row
@@ -15,9 +17,9 @@ _THINKING = Style("thinkingText", italic=True)
 _ERROR = Style("error")
 
 
-def user_lines(text: str, frame: Frame, images: list[str] | None = None) -> list[Line]:
+def user_lines(text: str, frame: Frame, images: Sequence[str] = ()) -> list[Line]:
     """Return a user message; `images` are the lines that stand for its pictures."""
-    pictures = [line for image in images or () for line in plain(image, frame.box_width, MUTED)]
+    pictures = [line for image in images for line in plain(image, frame.box_width, MUTED)]
     body = markdown(text, frame.box_width, frame, _USER) if text.strip() else []
     return box(joined(body, pictures), frame, "userMessageBg")
 

@@ -54,7 +54,9 @@ class EditorArea(Widget):
         super().__init__(id=id)
         self.auto_links = False
         self.editor = editor
-        self.sources = sources
+        self.use_sources(sources)
+        #: What is told of a source that fails in another way than by a missing folder.
+        self.failed: Callable[[Exception], object] = lambda error: None
         self.first_look = first_look
         #: How many rows there are for it; by default those of the screen.
         self.room: Callable[[], int] = lambda: self.screen.size.height
@@ -67,6 +69,11 @@ class EditorArea(Widget):
         self._text = ""
         self._completing: asyncio.Task[None] | None = None
         self._asked: Request | None = None
+
+    def use_sources(self, sources: Sources | None) -> None:
+        """Complete from there from now on."""
+        self.sources = sources
+        self.editor.triggers = tuple(sources.triggers) if sources is not None else ()
 
     @property
     def rows(self) -> int:
@@ -183,6 +190,9 @@ class EditorArea(Widget):
             suggestions = await complete(request, sources)
         except OSError:
             return  # a folder that is not there completes to nothing
+        except Exception as error:
+            self.failed(error)
+            return
         self.editor.offer(request, suggestions)
         self._asked = self.editor.wanted
         self.update()

@@ -9,7 +9,7 @@ from textual import events
 from textual.geometry import Size
 
 from piolet.tui.scrollback import Scrollback
-from piolet.tui.spans import Line
+from piolet.tui.spans import BLANK, Line
 from piolet.tui.transcript import Transcript, TranscriptBlock
 from piolet.tui.widgets.strips import StripMaker
 from piolet.tui.widgets.transcript_view import TranscriptView
@@ -40,6 +40,7 @@ class TailView(TranscriptView):
         self._finished = finished
         self._print_above = print_above
         self._room = room
+        self._least = 0
 
     def set_frame(self, **changes: object) -> None:
         """Draw what is not printed in another frame; what was last printed is printed again if it is unfolded now."""
@@ -63,7 +64,14 @@ class TailView(TranscriptView):
         if lines := self._scrollback.take(self.transcript, self._finished):
             self._print_above(lines)
         lines = self._scrollback.live(self.transcript)
-        return lines[max(0, len(lines) - self._room()) :]
+        lines = lines[max(0, len(lines) - self._room()) :]
+        return [BLANK] * (self._least - len(lines)) + lines
+
+    def set_least(self, rows: int) -> None:
+        """Take at least so many rows."""
+        if rows != self._least:
+            self._least = rows
+            self.paint()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         self._lines = self._compose_lines()

@@ -179,6 +179,11 @@ class TranscriptView(Widget):
             first, last = differing[0], differing[-1]
             self.refresh(Region(0, first, self.size.width, last - first + 1))
 
+    @property
+    def rows(self) -> int:
+        """How many lines it shows."""
+        return len(self._lines)
+
     def _compose_lines(self) -> list[Line]:
         """Return a line for each row of the widget, with marks, pill and scrollbar."""
         width, height = self.size
