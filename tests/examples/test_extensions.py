@@ -621,7 +621,7 @@ def test_every_example_is_tested_and_listed() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in tests)
     tested = {name for name in names if f'"{name}.py"' in source or f'"{name}"' in source}
     assert names == tested
-    assert len(names) == 28
+    assert len(names) == 33
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert {name for name in names if f"`{name}" in readme} == names
 

@@ -310,6 +310,7 @@ async def test_the_summary_of_a_branch_has_a_prompt_of_its_own_and_can_be_cancel
             desk.key("enter")
             if ending == "cancelled":
                 await desk.see("Summarizing branch... (escape to cancel)")
+                await desk.until(lambda: len(desk.model.requests) == 3)
                 desk.key("escape")
                 await desk.see("Branch summary cancelled")
                 await desk.see("Two.")
