@@ -116,7 +116,8 @@ def report(measure: Measure, values: list[float]) -> None:
     """Print a line of the table: ours, the peer's where there is one, their ratio, the target."""
     ours, *others = values
     line = f"{measure.name:30} {ours:7.3g} {measure.unit:2}"
-    line += f" {others[0]:7.3g} {measure.unit:2} {ours / others[0]:7.2f}" if others else " " * 19
+    ratio = f"{ours / others[0]:7.2f}" if others and others[0] else " " * 7
+    line += f" {others[0]:7.3g} {measure.unit:2} {ratio}" if others else " " * 19
     if measure.most_of_peer is not None and others:
         line += f"  <= {measure.most_of_peer} x: {verdict(ours <= measure.most_of_peer * others[0])}"
     if measure.most is not None:

@@ -62,8 +62,12 @@ async def test_random_keys_do_no_harm(tmp_path: Path, seed: int) -> None:
                         desk.key("enter")
                     case part if part < 0.92:
                         await desk.pilot.resize_terminal(rng.choice([1, 7, 20, 100]), rng.choice([1, 4, 10, 30]))
-                    case part if part < 0.96:
-                        await desk.pilot.click(offset=(0, 0))
+                    case part if part < 0.97:
+                        width, height = desk.face.app.size
+                        places = [(rng.randrange(width), rng.randrange(height)) for _ in range(3)]
+                        await desk.pilot.mouse_down(offset=places[0])
+                        await desk.pilot.hover(offset=places[1])
+                        await desk.pilot.mouse_up(offset=places[rng.randrange(3)])
                     case _:
                         desk.key("escape")
             await desk.taken()
