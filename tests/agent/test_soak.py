@@ -96,7 +96,7 @@ async def one_run(rng: random.Random) -> None:
 
 
 async def test_a_thousand_runs_leave_nothing_behind() -> None:
-    seed = int(os.environ.get("SOAK_SEED", "0")) or random.randrange(10**6)
+    seed = int(os.environ.get("PIOLET_SOAK_SEED", "0")) or random.randrange(10**6)
     print(f"seed {seed}")
     rng = random.Random(seed)
     await asyncio.gather(*(one_run(rng) for _ in range(50)))  # what is made once is made now

@@ -93,7 +93,7 @@ async def one_run(rng: random.Random, models: Models, place: Place) -> None:
 
 
 async def test_a_thousand_runs_leave_nothing_behind(place: Place) -> None:
-    seed = int(os.environ.get("SOAK_SEED", "0")) or random.randrange(10**6)
+    seed = int(os.environ.get("PIOLET_SOAK_SEED", "0")) or random.randrange(10**6)
     print(f"seed {seed}")
     rng = random.Random(seed)
     before = asyncio.all_tasks(), children()
