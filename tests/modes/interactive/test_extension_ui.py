@@ -457,7 +457,7 @@ async def issues(typed):
         desk.key("down", "tab")
         await desk.until(lambda: desk.draft == "fix #13 ")
         desk.type("#9")
-        await desk.see("RuntimeError: no")
+        await desk.see("RuntimeError")
         desk.type(" #1")
         await desk.until(lambda: desk.draft == "fix #13 #9 #1")
         await desk.pilot.pause(0.1)
