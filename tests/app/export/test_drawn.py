@@ -30,13 +30,16 @@ def result(result, options, theme):
     return "\\n".join(lines) if options.expanded else lines[0]
 
 
+def note(message, options, theme):
+    return Box([Text(f"a note of {message.details['author']} at {message.timestamp}")], theme=theme)
+
 def extension(pi: ExtensionAPI):
     @pi.tool(render_call=call, render_result=result)
     async def weather(town: str) -> str:
         """Tell the weather."""
         return f"raw weather of {town}"
 
-    pi.register_message_renderer("note", lambda message, options, theme: Box([Text("a note")], theme=theme))
+    pi.register_message_renderer("note", note)
     pi.register_entry_renderer("state", lambda entry, options, theme: f"state {entry.data}")
 '''
 
@@ -63,7 +66,15 @@ def session(place: Place) -> Path:
     one.result("1", "weather", "raw")
     one.result("2", "weather", "no such town", isError=True)
     one.result("3", "bash", "raw")
-    one.add("custom_message", customType="note", content="raw", display=True, id="n")
+    one.add(
+        "custom_message",
+        customType="note",
+        content="raw",
+        display=True,
+        details={"author": "Ann"},
+        timestamp="2026-01-02T03:04:05.000Z",
+        id="n",
+    )
     one.add("custom", customType="state", data=7, id="s")
     one.add("custom", customType="other", data=8, id="o")
     return one.write(place.cwd / "one.jsonl")
@@ -77,7 +88,9 @@ def test_calls_messages_and_entries_are_drawn_by_their_extensions(place: Place) 
     assert drawn["1"]["call"] == [[["weather", {"bold": True, "fg": "accent"}], [" of Ghent", {}]]]
     assert drawn["1"]["folded"] == [[["warm", {}]]]
     assert drawn["1"]["expanded"][1] == [["wind", {"fg": "warning"}]]
-    assert [line.strip() for line in plain(drawn["n"]["expanded"]) if line.strip()] == ["a note"]
+    assert [line.strip() for line in plain(drawn["n"]["expanded"]) if line.strip()] == [
+        "a note of Ann at 1767323045000"
+    ]
     assert plain(drawn["s"]["expanded"]) == ["state 7"]
 
 

@@ -57,7 +57,7 @@ def drawn(session: Session, extensions: ExtensionRunner) -> dict[str, Any]:
                 shown[id] = _call(calls.pop(id), message, tools, session.cwd)
             case CustomMessageEntry():
                 time = parse_time(entry.timestamp) or 0
-                custom = CustomMessage(entry.custom_type, entry.content, entry.display, entry.details, time)
+                custom = CustomMessage(entry.custom_type, entry.content, entry.display, time, entry.details)
                 shown[entry.id] = _twice(partial(renderers.message, custom))
             case CustomEntry():
                 shown[entry.id] = _twice(partial(renderers.entry, entry))
