@@ -160,6 +160,23 @@ async def test_nothing_can_be_left_for_programs_outside_to_run(sandbox: Callable
     assert (await environment.run(["git", "add", "."])).code == 0
 
 
+async def test_hooks_cannot_be_made_where_a_repository_has_none(sandbox: Callable[..., Any], tmp_path: Path) -> None:
+    hooks = tmp_path / "project" / ".git" / "hooks"
+    shutil.rmtree(hooks)
+    environment = await sandbox()
+    with pytest.raises(OSError, match=r"Permission denied|Read-only"):
+        await environment.write_bytes(str(hooks / "pre-commit"), b"x")
+    assert (await environment.run(["git", "add", "."])).code == 0
+
+
+async def test_settings_of_the_whole_repository_are_safe_from_a_folder_in_it(
+    sandbox: Callable[..., Any], tmp_path: Path
+) -> None:
+    environment = await sandbox("sub")
+    with pytest.raises(OSError, match=r"Permission denied|Read-only"):
+        await environment.write_bytes(str(tmp_path / "project" / ".pi" / "settings.json"), b"x")
+
+
 async def test_settings_cannot_be_made_either_and_leave_no_trace(sandbox: Callable[..., Any], tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".pi").rmdir()
@@ -279,6 +296,8 @@ async def test_a_linked_worktree_may_write_its_repository(tmp_path: Path, home: 
     assert await environment.stat(f"{main}/.git/HEAD") is not None
     with pytest.raises(OSError, match=r"Permission denied|Read-only"):
         await environment.write_bytes(f"{main}/.git/config", b"x")
+    assert "busy" in await output(environment, "mv .git other 2>&1")
+    assert "Read-only" in await output(environment, "{ echo gitdir: other > .git; } 2>&1")
     await environment.close()
 
 

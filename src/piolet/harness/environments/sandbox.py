@@ -178,10 +178,17 @@ class SandboxEnvironment(ShellEnvironment):
         hidden = [folder for folder in self._hidden if os.path.isdir(folder)]
         options += [word for folder in hidden if _is_around(folder, self._project) for word in ("--tmpfs", folder)]
         options += ["--bind-try", self._project, self._project]
-        if self._git is not None:
-            options += ["--bind-try", self._git, self._git]
-            for name in ("hooks", "config"):  # git runs what they say, outside of the sandbox
-                options += ["--ro-bind-try", os.path.join(self._git, name), os.path.join(self._git, name)]
+        if self._git is not None:  # git runs what hooks and settings say, outside of the sandbox
+            hooks, config = (os.path.join(self._git, name) for name in ("hooks", "config"))
+            options += ["--bind-try", self._git, self._git, "--ro-bind-try", config, config]
+            if os.path.isdir(self._git):
+                options += ["--ro-bind", hooks if os.path.isdir(hooks) else f"{self._own}/none", hooks]
+        link = os.path.join(self._project, ".git")
+        if os.path.isfile(link):  # of a linked worktree: it must not lead to hooks and settings of another folder
+            options += ["--ro-bind", link, link]
+        if self._project != self.cwd:
+            settings = os.path.join(self._project, ".pi")
+            options += ["--ro-bind-try", settings, settings]
         options += [word for folder in hidden if not _is_around(folder, self._project) for word in ("--tmpfs", folder)]
         if os.path.isdir(os.path.dirname(self._settings)):
             # Extensions of the project run outside of the sandbox: none may be put there from inside.
