@@ -158,6 +158,13 @@ def test_entries_that_name_no_package_are_listed_and_can_be_removed(place: Place
     assert _settings(place)["packages"] == [str(place.cwd)]
 
 
+def test_what_a_list_shows_cannot_drive_the_terminal(place: Place) -> None:
+    place.write_settings({"packages": ["npm:../\x1b[31mx", "./\x1b]0;title\x07folder"]})
+    listed = place.run("list").stdout
+    assert len(listed.splitlines()) == 2
+    assert not set(listed) & {"\x1b", "\x07"}
+
+
 def test_single_resources_are_switched(place: Place) -> None:
     (place.cwd / "mine" / "prompts").mkdir(parents=True)
     (place.cwd / "mine" / "prompts" / "hello.md").write_text("Hello.\n")

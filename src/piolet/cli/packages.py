@@ -88,13 +88,13 @@ def _install(arguments: Namespace) -> int:
     manager = _manager(arguments)
     with Progress(f"Installing {arguments.source}"):
         installed = manager.install(arguments.source)
-    print(f"Installed {installed.source} ({installed.path})")
+    print(one_line(f"Installed {installed.source} ({installed.path})"))
     return 0
 
 
 def _remove(arguments: Namespace) -> int:
     _manager(arguments).remove(arguments.source)
-    print(f"Removed {arguments.source}")
+    print(one_line(f"Removed {arguments.source}"))
     return 0
 
 
@@ -102,7 +102,7 @@ def _list(arguments: Namespace) -> int:
     packages = [package for manager in _managers(arguments) for package in manager.packages()]
     for package in packages:
         notes = [package.scope] + ["pinned"] * package.pinned + ["missing"] * (not package.present)
-        print(f"{one_line(package.source)}  ({', '.join(notes)})  {package.path or package.problem}")
+        print(one_line(f"{package.source}  ({', '.join(notes)})  {package.path or package.problem}"))
     if not packages:
         print("No packages are installed")
     return 0
