@@ -46,6 +46,9 @@ def test_tables_show_every_view_and_one_can_be_chosen(place: Place) -> None:
 
 
 def test_nothing_recorded_says_so(place: Place) -> None:
+    refused = place.run("usage", "--since", "2020-1-1")
+    assert (refused.stdout, refused.exit) == ("", 1)
+    assert "'2020-1-1' is no day like 2026-01-31" in refused.stderr
     done = place.run("usage", "--since", "2020-01-01")
     assert (done.stdout, done.exit) == ("No usage is recorded since 2020-01-01\n", 0)
 

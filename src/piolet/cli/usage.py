@@ -56,6 +56,17 @@ def _write_page(target: str, rows: Sequence[UsageRow]) -> int:
     return 0
 
 
+def _day(text: str) -> str:
+    """Return a day as it stands in our rows."""
+    from argparse import ArgumentTypeError
+    from datetime import date
+
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no day like 2026-01-31") from None
+
+
 def _parser() -> ArgumentParser:
     from piolet.cli.command_parser import CommandParser
 
@@ -63,7 +74,7 @@ def _parser() -> ArgumentParser:
         prog="piolet usage", description="Show tokens and cost (US dollars) of all sessions by day, project and model."
     )
     parser.add_argument("--by", choices=VIEWS, help="only this table")
-    parser.add_argument("--since", metavar="YYYY-MM-DD", help="leave out earlier days (UTC)")
+    parser.add_argument("--since", type=_day, metavar="YYYY-MM-DD", help="leave out earlier days (UTC)")
     parser.add_argument("--json", action="store_true", help="write JSON: one record a day, project and model")
     parser.add_argument(
         "--html",
