@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from piolet.base.files import write_private
+from piolet.base.files import replace_file, write_private
 
 
 def mode(path: Path) -> int:
@@ -48,3 +49,16 @@ def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_private(tmp_path / "auth.json", b"x")
     assert [entry.name for entry in tmp_path.iterdir()] == ["auth.json"]
+
+
+@pytest.mark.parametrize("write", [write_private, replace_file])
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path, write: Callable[[Path, bytes], None]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write(pipe, b"x")
+        assert os.read(reader, 9) == b"x"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

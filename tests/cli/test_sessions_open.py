@@ -60,3 +60,19 @@ def test_where_nothing_opens_pages_the_path_is_told(place: Place, saved: Path, t
 def test_a_session_that_is_not_there_is_an_error(place: Place) -> None:
     done = place.run("sessions", "open", "nope")
     assert (done.exit, done.stdout, done.stderr) == (1, "", "Error: No session found matching 'nope'\n")
+
+
+def test_a_page_in_the_home_folder_is_opened_there(place: Place, saved: Path, tmp_path: Path) -> None:
+    done = place.run("sessions", "open", str(saved), "~/x.html", "--json", env={"PATH": str(tmp_path)})
+    assert json.loads(done.stdout) == {"path": str(place.home / "x.html")}
+    assert (place.home / "x.html").exists()
+
+
+@pytest.mark.parametrize("words", [("--export",), ("sessions", "open")])
+def test_escapes_in_the_name_of_a_page_do_not_reach_the_terminal(
+    place: Place, saved: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    done = place.run(*words, str(saved), "a\x1b[31mb\nc.html", env={"PATH": str(tmp_path)})
+    assert done.exit == 0
+    assert "\x1b" not in done.stdout
+    assert done.stdout.count("\n") == 1

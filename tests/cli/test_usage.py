@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.support.replies import openai
 from tests.support.run import Place
 from tests.support.server import ScriptedServer
@@ -46,9 +48,6 @@ def test_tables_show_every_view_and_one_can_be_chosen(place: Place) -> None:
 
 
 def test_nothing_recorded_says_so(place: Place) -> None:
-    refused = place.run("usage", "--since", "2020-1-1")
-    assert (refused.stdout, refused.exit) == ("", 1)
-    assert "'2020-1-1' is no day like 2026-01-31" in refused.stderr
     done = place.run("usage", "--since", "2020-01-01")
     assert (done.stdout, done.exit) == ("No usage is recorded since 2020-01-01\n", 0)
 
@@ -64,3 +63,16 @@ def test_a_page_with_charts_is_written_for_the_user_alone(place: Place) -> None:
     refused = place.run("usage", "--html", "sub.html/x.html")
     assert refused.exit == 1
     assert refused.stderr.startswith("Error: sub.html/x.html cannot be written: ")
+
+
+@pytest.mark.parametrize("day", ["2026-13-45", "2020-1-1", "yesterday", ""])
+def test_a_day_that_does_not_exist_is_an_error(place: Place, day: str) -> None:
+    done = place.run("usage", "--since", day)
+    assert (done.stdout, done.exit) == ("", 1)
+    assert "is not a day such as 2026-01-31" in done.stderr
+
+
+def test_usage_is_written_in_one_shape(place: Place) -> None:
+    done = place.run("usage", "--json", "--html", "both.html")
+    assert (done.stdout, done.exit) == ("", 1)
+    assert "not allowed with argument --json" in done.stderr

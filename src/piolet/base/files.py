@@ -19,7 +19,10 @@ def make_private_folder(path: Path) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace the content of `path` (a symlink: of its target) at once, with mode 0600. OSError if it cannot be."""
+    """Replace the content of `path` (a symlink: of its target) at once, with mode 0600. OSError if it cannot be.
+
+    A device or a pipe is written to and stays what it is.
+    """
     real = Path(os.path.realpath(path))
     make_private_folder(real.parent)
     _replace(real, data, 0o600)
@@ -36,6 +39,9 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def _replace(real: Path, data: bytes, mode: int | None) -> None:
+    if real.exists() and not real.is_file():  # a device or a pipe is written to, whoever may replace it
+        real.write_bytes(data)
+        return
     temporary = real.with_name(f".{real.name}.{os.getpid()}.{os.urandom(4).hex()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
     try:

@@ -17,7 +17,7 @@ from piolet.cli.session_choice import find_session
 from piolet.harness.session.errors import SessionError
 from piolet.harness.session.places import Found
 from piolet.harness.session.session import Session
-from piolet.modes.say import warn
+from piolet.modes.say import one_line, warn
 
 
 def export(reference: str, out: str | None, options: RuntimeOptions) -> int:
@@ -28,7 +28,7 @@ def export(reference: str, out: str | None, options: RuntimeOptions) -> int:
         path = Path(found.path) if isinstance(found, Found) else found
     if not path.is_file():
         raise SessionError(f"File not found: {path}")
-    print(f"Exported to: {write_page(str(path), out, options)}")
+    print(f"Exported to: {one_line(write_page(str(path), out, options))}")
     return 0
 
 

@@ -167,7 +167,9 @@ def _open_page(arguments: Namespace) -> int:
 
     path = _find(arguments)
     target = arguments.file or os.path.join(mkdtemp(prefix="piolet-"), f"{Path(path).stem}.html")
-    written = os.path.abspath(write_page(path, target, RuntimeOptions(Path.cwd(), agent_dir(os.environ))))
+    written = os.path.abspath(
+        os.path.expanduser(write_page(path, target, RuntimeOptions(Path.cwd(), agent_dir(os.environ))))
+    )
     if not open_page(written):
         warn("There is no program here that opens it in a browser")
     return _print_result(arguments, {"path": written}, f"Written to: {written}")

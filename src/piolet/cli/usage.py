@@ -56,17 +56,6 @@ def _write_page(target: str, rows: Sequence[UsageRow]) -> int:
     return 0
 
 
-def _day(text: str) -> str:
-    """Return a day as it stands in our rows."""
-    from argparse import ArgumentTypeError
-    from datetime import date
-
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is no day like 2026-01-31") from None
-
-
 def _parser() -> ArgumentParser:
     from piolet.cli.command_parser import CommandParser
 
@@ -74,9 +63,10 @@ def _parser() -> ArgumentParser:
         prog="piolet usage", description="Show tokens and cost (US dollars) of all sessions by day, project and model."
     )
     parser.add_argument("--by", choices=VIEWS, help="only this table")
-    parser.add_argument("--since", type=_day, metavar="YYYY-MM-DD", help="leave out earlier days (UTC)")
-    parser.add_argument("--json", action="store_true", help="write JSON: one record a day, project and model")
-    parser.add_argument(
+    parser.add_argument("--since", metavar="YYYY-MM-DD", type=_day, help="leave out earlier days (UTC)")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="write JSON: one record a day, project and model")
+    shape.add_argument(
         "--html",
         metavar="FILE",
         nargs="?",
@@ -85,6 +75,16 @@ def _parser() -> ArgumentParser:
     )
     parser.add_argument("--session-dir", metavar="DIR", help="the folder of the sessions")
     return parser
+
+
+def _day(text: str) -> str:
+    from argparse import ArgumentTypeError
+    from datetime import date
+
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a day such as 2026-01-31") from None
 
 
 def _table(view: str, rows: Sequence[UsageRow]) -> str:

@@ -15,7 +15,7 @@ from piolet.app.export.html import export_html
 from piolet.app.export.styles import theme_style
 from piolet.app.export.surroundings import Surroundings
 from piolet.app.secrets import Secrets
-from piolet.harness.session.errors import NotSaved
+from piolet.harness.session.errors import NotSaved, SessionError
 from piolet.harness.session.session import Session
 from piolet.llm.model import ToolSpec
 from piolet.tui.theme import parse_theme
@@ -195,3 +195,14 @@ def test_what_is_not_saved_cannot_be_exported(tmp_path: Path) -> None:
         export_html(Session.in_memory(str(tmp_path)), Secrets(), str(tmp_path))
     with pytest.raises(NotSaved, match="Nothing to export yet"):
         export_html(Session.create(str(tmp_path), str(tmp_path / "sessions")), Secrets(), str(tmp_path))
+
+
+def test_the_session_itself_is_never_the_page(tmp_path: Path) -> None:
+    path = showcase().write(tmp_path / "s.jsonl")
+    (tmp_path / "page.html").symlink_to(path)
+    before = path.read_bytes()
+    with Session.open(str(path), read_only=True) as opened:
+        for target in ("s.jsonl", "page.html"):
+            with pytest.raises(SessionError, match="the session itself"):
+                export_html(opened, Secrets(), str(tmp_path), target)
+    assert path.read_bytes() == before

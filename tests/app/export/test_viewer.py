@@ -685,3 +685,15 @@ def test_twenty_megabytes_open_in_three_seconds(open_page: Opener) -> None:
         session.result(f"c{number}", "bash", "the board shows the next eight trams of the stop\n" * 200)
     tab = open_page(session)
     assert tab.run("performance.getEntriesByType('navigation')[0].loadEventEnd") < 3000
+
+
+def test_hundreds_of_branches_do_not_push_the_rest_away(open_page: Opener) -> None:
+    session = SessionWriter()
+    root = session.user("root")
+    for number in range(300):
+        session.user(f"branch {number}", on=root)
+    tab = open_page(session)
+    fork = "document.querySelector('.fork')"
+    assert tab.run(f"{fork}.querySelectorAll('button').length") == 299
+    assert tab.run(f"{fork}.getBoundingClientRect().height") < 300
+    assert tab.run(f"{fork}.scrollHeight > {fork}.clientHeight")

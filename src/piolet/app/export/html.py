@@ -8,7 +8,7 @@ from pathlib import Path
 from piolet.app.export.surroundings import Surroundings
 from piolet.app.secrets import Secrets
 from piolet.base.files import write_private
-from piolet.harness.session.errors import NotSaved, WriteFailed
+from piolet.harness.session.errors import NotSaved, SessionError, WriteFailed
 from piolet.harness.session.session import Session
 
 
@@ -18,7 +18,8 @@ def export_html(
     """Write all branches of `session` to `path` and return it.
 
     By default the file is ``piolet-session-NAME.html`` in `cwd`, to which `path` is relative too. Only the user may
-    read it. Raises `NotSaved` if there is no file to export yet, `WriteFailed`.
+    read it. Raises `NotSaved` if there is no file to export yet, `SessionError` if `path` is the session itself,
+    `WriteFailed`.
     """
     if session.path is None:
         raise NotSaved("Cannot export in-memory session to HTML")
@@ -27,9 +28,12 @@ def export_html(
     from piolet.app.export.page import page
 
     target = path or f"piolet-session-{Path(session.path).stem}.html"
+    written = Path(os.path.join(cwd, os.path.expanduser(target)))
+    if os.path.realpath(written) == os.path.realpath(session.path):
+        raise SessionError(f"{target} is the session itself; choose another file for the export")
     html = page(session, secrets, around or Surroundings())
     try:
-        write_private(Path(os.path.join(cwd, os.path.expanduser(target))), html.encode("utf-8", "replace"))
+        write_private(written, html.encode("utf-8", "replace"))
     except OSError as error:
         raise WriteFailed(f"{target} cannot be written: {error.strerror}") from error
     return target
