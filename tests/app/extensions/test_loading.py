@@ -117,7 +117,7 @@ async def test_a_raise_a_missing_function_an_import_error_and_bad_syntax_are_rep
         assert "line 1" in texts[2]
         assert "extension(pi)" in texts[3]
         assert "end the program" in texts[4]
-        assert "'tool_call'" in texts[5]
+        assert "Did you mean tool_call?" in texts[5]
         assert "b_raise.py" in made.failures[1].stack
         assert not made.runtime.hooks.wanted("session_start")
         loaded = {name for name in sys.modules if name.startswith(PREFIX)}
