@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reading_types import description, flowing, public_methods, tree_of, wrapped
+from reading_types import description, fields, flowing, public_methods, tree_of, wrapped
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "extensions-reference.md"
@@ -134,13 +134,13 @@ def _events() -> Iterator[str]:
         kind, result = known[name]
         yield f"### `{name}`\n"
         yield wrapped(description(_find(kind)))
-        fields = [text for field, text in _members(_find(kind)) if not _internal(name, field)]
-        yield wrapped(f"`{kind}`: {', '.join(f'`{field}`' for field in fields) or 'no fields'}.")
+        told = [text for field, text in _members(_find(kind)) if not _internal(name, field)]
+        yield wrapped(f"`{kind}`: {', '.join(f'`{field}`' for field in told) or 'no fields'}.")
         if result == "dict[str, Any]":
             yield "Answer: a mapping.\n"
         elif result is not None:
             answer = _find(result)
-            yield wrapped(f"Answer: `{result}({_fields(answer)})`. {description(answer)}")
+            yield wrapped(f"Answer: `{result}({fields(answer, _plain)})`. {description(answer)}")
 
 
 def _typed_events() -> Iterator[tuple[str, tuple[str, str | None]]]:
@@ -200,7 +200,7 @@ def _made() -> Iterator[str]:
         for name in names:
             kind = _find(name)
             init = next((node for node in tree_of(kind).body if getattr(node, "name", "") == "__init__"), None)
-            taken = _fields(kind) if init is None else re.sub(r"^self(, )?", "", ast.unparse(init.args))
+            taken = fields(kind, _plain) if init is None else re.sub(r"^self(, )?", "", ast.unparse(init.args))
             yield wrapped(f"**`{_plain(f'{name}({taken})', kind)}`** {description(kind)}")
 
 
@@ -241,7 +241,7 @@ def _records() -> Iterator[str]:
         if inspect.isclass(kind) and issubclass(kind, msgspec.Struct) and name not in covered:
             computed = [f"`{text}`" for field, text in _members(kind) if field not in kind.__struct_fields__]
             more = f" It also has {', '.join(computed)}." if computed else ""
-            yield wrapped(f"**`{name}({_fields(kind)})`** {description(kind)}{more}")
+            yield wrapped(f"**`{name}({fields(kind, _plain)})`** {description(kind)}{more}")
 
 
 def _helpers() -> Iterator[str]:
@@ -281,22 +281,6 @@ def _members(kind: Any) -> Iterator[tuple[str, str]]:
             yield ast.unparse(node.target), _plain(text, kind)
         elif isinstance(node, ast.FunctionDef) and node.returns and "property" in map(ast.unparse, node.decorator_list):
             yield node.name, _plain(f"{node.name}: {ast.unparse(node.returns)}", kind)
-
-
-def _fields(kind: Any) -> str:
-    """The fields of a record, those of its bases too, as a signature has them."""
-    parts: dict[str, str] = {}
-    for owner in reversed(kind.__mro__):
-        if owner.__module__.split(".")[0] != "piolet":
-            continue
-        for node in tree_of(owner).body:
-            if isinstance(node, ast.AnnAssign) and not ast.unparse(node.annotation).startswith("ClassVar"):
-                value = "" if node.value is None else ast.unparse(node.value)
-                default = " = …" if "field(" in value else f" = {value}" if value else ""
-                text = f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}{default}"
-                parts[ast.unparse(node.target)] = _plain(text, owner)
-    order = getattr(kind, "__struct_fields__", tuple(parts))
-    return ", ".join(parts[name] for name in order if name in parts)
 
 
 def _plain(text: str, owner: Any) -> str:

@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -15,8 +15,11 @@ def tree_of(thing: Any) -> Any:
     return ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
 
 
-def fields(kind: Any) -> str:
-    """The fields of a record, those of its bases too, as its constructor takes them."""
+def fields(kind: Any, shown: Callable[[str, Any], str] = lambda text, owner: text) -> str:
+    """The fields of a record, those of its bases too, as its constructor takes them.
+
+    ``shown(text, owner)``: a field as the page has it, of the class that defines it.
+    """
     parts: dict[str, str] = {}
     for owner in reversed(kind.__mro__):
         if owner.__module__.split(".")[0] != "piolet":
@@ -26,7 +29,7 @@ def fields(kind: Any) -> str:
                 value = "" if node.value is None else ast.unparse(node.value)
                 default = " = …" if "field(" in value else f" = {value}" if value else ""
                 name = ast.unparse(node.target)
-                parts[name] = f"{name}: {ast.unparse(node.annotation)}{default}"
+                parts[name] = shown(f"{name}: {ast.unparse(node.annotation)}{default}", owner)
     order = getattr(kind, "__struct_fields__", tuple(parts))
     return ", ".join(parts[name] for name in order if name in parts)
 

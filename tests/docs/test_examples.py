@@ -22,7 +22,7 @@ import pytest
 from piolet.cli.args import OPTIONS
 from piolet.modes.rpc.commands import Commands
 from tests.support.replies import openai
-from tests.support.run import PIOLET, ROOT, Place
+from tests.support.run import ROOT, Place, write_command
 from tests.support.server import ScriptedServer
 
 DOCS = ROOT / "docs"
@@ -62,8 +62,7 @@ def world(place: Place) -> Iterator[tuple[Place, dict[str, str]]]:
     """A project with a git repository, a model, and `piolet` as a command."""
     programs = place.home / "bin"
     programs.mkdir()
-    (programs / "piolet").write_text(f'#!/bin/sh\nexec {PIOLET[0]} {" ".join(PIOLET[1:])} "$@"\n')
-    (programs / "piolet").chmod(0o755)
+    write_command(programs / "piolet")
     for opener in ("wslview", "xdg-open", "open"):  # examples open no window on the machine that tests them
         (programs / opener).symlink_to("/bin/true")
     (place.cwd / "notes.md").write_text("Notes.\n")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.peer import Peer
 from tests.support.replies import openai
-from tests.support.run import PIOLET, Place
+from tests.support.run import Place, write_command
 from tests.support.server import ScriptedServer
 
 HERE = Path(__file__).parent / "clients"
@@ -21,12 +21,9 @@ HERE = Path(__file__).parent / "clients"
 @pytest.fixture
 def command(place: Place) -> Iterator[Path]:
     """An executable that is piolet, over a model server that says hello."""
-    script = place.home / "piolet"
-    script.write_text(f'#!/bin/sh\nexec {PIOLET[0]} {" ".join(PIOLET[1:])} "$@"\n')
-    script.chmod(0o755)
     with ScriptedServer(lambda request: openai("Hello world.")) as server:
         place.write_models(server.url)
-        yield script
+        yield write_command(place.home / "piolet")
 
 
 @pytest.mark.parametrize("client", ["pi_py_sdk", "pi_agent"])

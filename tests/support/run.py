@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PIOLET = (sys.executable, "-m", "piolet")
+
+
+def write_command(path: Path) -> Path:
+    """Make `path` an executable that is piolet; return it."""
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(PIOLET)} "$@"\n')
+    path.chmod(0o755)
+    return path
 
 
 @dataclass(frozen=True)
