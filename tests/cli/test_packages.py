@@ -121,6 +121,14 @@ def test_what_fetches_is_run_away_from_the_project_and_passwords_are_not_shown(p
     assert done.stderr.endswith("knots could not be fetched: no https://pypi.example/simple\n")
 
 
+def test_lists_and_notices_show_no_password_of_an_address(place: Place) -> None:
+    place.write_settings({"packages": ["git:https://me:secret@git.example/team/knots"]})
+    listed, started = place.run("list"), place.run("-p", "--model", "demo/scripted", "hi")
+    assert "git:https://git.example/team/knots" in listed.stdout
+    assert "Package git:https://git.example/team/knots" in started.stderr
+    assert "secret" not in listed.stdout + listed.stderr + started.stdout + started.stderr
+
+
 def test_installing_offline_is_refused(place: Place) -> None:
     done = place.run("install", "git:git.example/team/knots")
     assert done.exit == 1

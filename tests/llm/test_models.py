@@ -13,7 +13,7 @@ import pytest
 from piolet.base.abort import AbortController
 from piolet.base.ids import now_ms
 from piolet.llm import protocols
-from piolet.llm.catalog import BuiltinCatalog, StaticCatalog
+from piolet.llm.catalog import BuiltinCatalog
 from piolet.llm.credentials.errors import LoginError
 from piolet.llm.credentials.records import ApiKeyCredential, Credential, OAuthCredential
 from piolet.llm.credentials.store import MemoryCredentials
@@ -58,8 +58,18 @@ def with_file(tmp_path: Path, providers: Any, environ: dict[str, str] | None = N
     return Models.open(tmp_path, environ=environ or {})
 
 
+class TwoModels:
+    """A catalogue of one's own."""
+
+    def providers(self) -> list[str]:
+        return ["a", "b"]
+
+    def models(self, provider: str) -> list[Model]:
+        return [model(provider, "x")] if provider in ("a", "b") else []
+
+
 def test_a_model_is_found_by_provider_and_id_only() -> None:
-    models = Models(catalog=StaticCatalog([model("a", "x"), model("b", "x")]), environ={})
+    models = Models(catalog=TwoModels(), environ={})
     assert models.find("b", "x") == model("b", "x")
     assert models.find("b", "y") is None
     assert models.find("nowhere", "x") is None

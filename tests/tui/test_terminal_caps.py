@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from piolet.tui.terminal_caps import CapsChoice, detect, has_sixel, read_color
+from piolet.tui.terminal_caps import CapsChoice, detect, read_color
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,3 @@ def test_settings_win_over_a_guess_and_variables_over_settings() -> None:
 )
 def test_colour_replies_are_read(reply: str, color: tuple[str, str] | None) -> None:
     assert read_color(reply) == color
-
-
-def test_sixel_is_told_by_the_attributes() -> None:
-    assert has_sixel("\x1b[?62;4;22c")
-    assert not has_sixel("\x1b[?64;1;2c")
-    assert not has_sixel("\x1b[?4c")

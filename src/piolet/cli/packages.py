@@ -16,6 +16,7 @@ from piolet.app.resources.resolve import Places, Resource
 from piolet.app.services import project_trust
 from piolet.app.settings import SettingsError
 from piolet.app.settings_files import Scope, SettingsFiles
+from piolet.base.urls import without_credentials
 from piolet.cli.command_parser import CommandParser
 from piolet.cli.progress import Progress
 from piolet.modes.say import complain, one_line
@@ -82,19 +83,23 @@ def _managers(arguments: Namespace) -> list[PackageManager]:
         return [_manager(arguments)]
 
 
+def _shown(text: str) -> str:
+    return one_line(without_credentials(text))
+
+
 def _install(arguments: Namespace) -> int:
     if is_package(arguments.source):
         _refuse_offline("install")
     manager = _manager(arguments)
-    with Progress(f"Installing {arguments.source}"):
+    with Progress(_shown(f"Installing {arguments.source}")):
         installed = manager.install(arguments.source)
-    print(one_line(f"Installed {installed.source} ({installed.path})"))
+    print(_shown(f"Installed {installed.source} ({installed.path})"))
     return 0
 
 
 def _remove(arguments: Namespace) -> int:
     _manager(arguments).remove(arguments.source)
-    print(one_line(f"Removed {arguments.source}"))
+    print(_shown(f"Removed {arguments.source}"))
     return 0
 
 
@@ -102,7 +107,7 @@ def _list(arguments: Namespace) -> int:
     packages = [package for manager in _managers(arguments) for package in manager.packages()]
     for package in packages:
         notes = [package.scope] + ["pinned"] * package.pinned + ["missing"] * (not package.present)
-        print(one_line(f"{package.source}  ({', '.join(notes)})  {package.path or package.problem}"))
+        print(_shown(f"{package.source}  ({', '.join(notes)})  {package.path or package.problem}"))
     if not packages:
         print("No packages are installed")
     return 0
@@ -132,13 +137,13 @@ def _update_packages(arguments: Namespace, named: str | None) -> None:
     problems = []
     for manager in managers:
         try:
-            with Progress(f"Updating {named or 'packages'}"):
+            with Progress(_shown(f"Updating {named or 'packages'}")):
                 for package in manager.update(named):
                     renewed.append(package)
         except PackageError as error:
             problems.append(str(error))
     for package in renewed:
-        print(f"Updated {one_line(package.source)}")
+        print(_shown(f"Updated {package.source}"))
     if problems:
         raise PackageError("\n".join(problems))
     if not renewed:
@@ -166,7 +171,7 @@ def _update_models() -> int:
         results = asyncio.run(refresh())
     for name, result in results.items():
         if isinstance(result, LlmError):
-            complain(f"{name}: {result}")
+            complain(_shown(f"{name}: {result}"))
         else:
             print(f"{one_line(name)}: {result} model{'s' * (result != 1)}")
     if not results:
@@ -225,7 +230,7 @@ def _choose(manager: PackageManager) -> None:
 
 
 def _row(one: Resource) -> str:
-    return f"[{'x' if one.enabled else ' '}] {one.kind:<10}  {one_line(one.path)}  ({one_line(one.source)})"
+    return f"[{'x' if one.enabled else ' '}] {one.kind:<10}  {one_line(one.path)}  ({_shown(one.source)})"
 
 
 def _refuse_offline(command: str) -> None:

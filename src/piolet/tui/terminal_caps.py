@@ -30,7 +30,7 @@ _PROTOCOLS: dict[str, ImageProtocol] = {
 _color_reply = re.compile(
     r"\x1b\](10|11|4;\d+);(?:rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})|#([0-9a-fA-F]{6}))"
 )
-_attributes_reply = re.compile(r"\x1b\[\?([0-9;]+)c")
+_attributes_reply = re.compile(r"\x1b\[\?[0-9;]+c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +123,3 @@ def read_color(reply: str) -> tuple[str, str] | None:
 def is_attributes(reply: str) -> bool:
     """Whether this is the reply to `ATTRIBUTES_QUERY`, which comes after all that was asked before."""
     return _attributes_reply.match(reply) is not None
-
-
-def has_sixel(reply: str) -> bool:
-    """Whether a reply to `ATTRIBUTES_QUERY` tells of sixel graphics."""
-    match = _attributes_reply.match(reply)
-    return match is not None and "4" in match[1].split(";")[1:]

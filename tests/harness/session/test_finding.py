@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from piolet.harness.session.listing import SessionInfo, read_info
+from piolet.harness.session.listing import SessionInfo, list_files, read_info
 from piolet.harness.session.naming import dashed, default_folder, folder_name
 from piolet.harness.session.picker import Word, parse_query, search, threads
 from piolet.harness.session.places import SessionPlace, discover_header
@@ -66,7 +66,7 @@ def test_ids_are_found_here_first_exact_before_prefix_newest_before_old(tmp_path
     assert place.find_id("abc") == str(here / "abc.jsonl")
     assert place.find_id("abcf") is None
     assert place.most_recent() == str(here / "abcd.jsonl")
-    assert {found.id for found in place.all_sessions()} == {"abc", "abcd", "abce", "abcf", "x"}
+    assert {found.id for found in list_files(place.all_files())} == {"abc", "abcd", "abce", "abcf", "x"}
 
 
 def test_in_a_flat_folder_only_sessions_of_the_working_directory_are_here(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_symlinked_project_folders_and_missing_ones_are_no_trouble(tmp_path: Pat
     (tmp_path / "agent" / "sessions" / "--link--").symlink_to(tmp_path / "real")
     (tmp_path / "agent" / "sessions" / "dangling").symlink_to(tmp_path / "nothing")
     place = SessionPlace.of(CWD, str(tmp_path / "agent"))
-    assert [found.id for found in place.all_sessions()] == ["s1"]
+    assert [found.id for found in list_files(place.all_files())] == ["s1"]
     assert (place.sessions(), place.most_recent()) == ([], None)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from string import Template
 
 from piolet._version import __version__
 from piolet.app.export.facts import session_facts, session_lines, title_of
+from piolet.app.export.parts import read_part
 from piolet.app.export.styles import policy, theme_style
 from piolet.app.export.surroundings import Surroundings
 from piolet.app.secrets import Secrets
@@ -15,16 +15,15 @@ from piolet.base.json import dumps
 from piolet.harness.session.session import Session
 from piolet.tui.text import one_line
 
-_FOLDER = Path(__file__).with_name("viewer")
 #: The scripts, in the order in which they stand in the page.
 SCRIPTS = ("data", "dom", "code", "markdown", "tools", "entries", "tree", "sidebar", "chart", "page")
 
 
 def page(session: Session, secrets: Secrets, around: Surroundings) -> str:
     """Return the HTML of the whole session."""
-    style = theme_style(around.light, around.dark) + _read("viewer.css")
-    script = '(() => {\n"use strict";\n' + "\n".join(_read(f"{name}.js") for name in SCRIPTS) + "})();\n"
-    return Template(_read("viewer.html")).substitute(
+    style = theme_style(around.light, around.dark) + read_part("viewer.css")
+    script = '(() => {\n"use strict";\n' + "\n".join(read_part(f"{name}.js") for name in SCRIPTS) + "})();\n"
+    return Template(read_part("viewer.html")).substitute(
         policy=policy(style, script),
         generator=f"piolet {__version__}",
         title=escape(secrets.mask(one_line(title_of(session)))),
@@ -38,7 +37,3 @@ def page(session: Session, secrets: Secrets, around: Surroundings) -> str:
 def _inert(json: str) -> str:
     """Return JSON that can end no element: ``<`` stands in strings alone, where its escape means the same."""
     return json.replace("<", "\\u003c")
-
-
-def _read(name: str) -> str:
-    return (_FOLDER / name).read_text("utf-8")

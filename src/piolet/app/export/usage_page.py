@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from html import escape
-from pathlib import Path
 from string import Template
 
 from piolet._version import __version__
+from piolet.app.export.parts import read_part
 from piolet.app.export.styles import policy, theme_style
 from piolet.app.usage import UsageRow, summed
 from piolet.tui.blocks.footer import count
@@ -20,18 +20,17 @@ FEWEST_BARS = 14  # there is room for so many at least
 SERIES = 5  # models with a colour of their own; the others share one
 OTHERS = "other models"
 _HEIGHT = 160
-_FOLDER = Path(__file__).with_name("viewer")
 
 Value = Callable[[UsageRow], float]
 
 
 def usage_page(rows: Sequence[UsageRow]) -> str:
     """Return the page. `rows`: as `read_usage` gives them, at least one."""
-    style = theme_style(built_in_theme("light"), built_in_theme("dark")) + _read("usage.css")
+    style = theme_style(built_in_theme("light"), built_in_theme("dark")) + read_part("usage.css")
     models = [row.model for row in summed(rows, "model")]
     series = {model: place if place < SERIES else SERIES for place, model in enumerate(models)}
     days = sorted({row.day for row in rows if row.day})
-    return Template(_read("usage.html")).substitute(
+    return Template(read_part("usage.html")).substitute(
         policy=policy(style),
         generator=f"piolet {__version__}",
         style=style,
@@ -126,7 +125,3 @@ def _table(rows: Sequence[UsageRow], by: str, series: Mapping[str, int] | None =
 
 def _text(text: str) -> str:
     return escape(one_line(text) or "(unknown)")
-
-
-def _read(name: str) -> str:
-    return (_FOLDER / name).read_text("utf-8")

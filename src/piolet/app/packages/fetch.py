@@ -33,7 +33,6 @@ from piolet.app.packages.sources import (
 _GITIGNORE = "*\n!.gitignore\n"
 #: Set for what git starts: they would lead git to another repository.
 _OF_A_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-_PASSWORD = re.compile(r"://[^/@\s]*@")
 #: What ends the name in a requirement.
 _NAME = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -173,11 +172,11 @@ def _run(command: Sequence[str], what: str) -> None:
     try:
         done = _done(command)
     except FileNotFoundError:
-        raise PackageError(f"{command[0]} is needed for {_shown(what)} and is not installed") from None
+        raise PackageError(f"{command[0]} is needed for {what} and is not installed") from None
     if done.returncode:
         lines = [line for line in (done.stderr or done.stdout).strip().split("\n") if line.strip()]
         reason = lines[-1] if lines else f"exit code {done.returncode}"
-        raise PackageError(_shown(f"{what} could not be fetched: {reason}"))
+        raise PackageError(f"{what} could not be fetched: {reason}")
 
 
 def _try(command: Sequence[str]) -> str:
@@ -193,8 +192,3 @@ def _done(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env=environment
     )
-
-
-def _shown(text: str) -> str:
-    """Return `text` without the passwords of its addresses."""
-    return _PASSWORD.sub("://", text)

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from piolet.app.packages.distributions import PACKAGES, entry_points, module_folder, normal_name
 from piolet.base.paths import resolve_path
+from piolet.base.urls import without_credentials
 
 _URL = re.compile(r"(?P<scheme>https?|ssh|git)://(?:[^/@]*@)?(?P<host>[^/:@]+)(?::[0-9]+)?/(?P<path>[^#?]+)")
 _SCP = re.compile(r"[^/@:]+@(?P<host>[^/:@]+):(?P<path>[^#?]+)")
@@ -26,7 +27,10 @@ _PINNED = re.compile(r"===?\s*[^\s,*]+")
 
 
 class PackageError(Exception):
-    """A package that cannot be used; the text names its source and says why."""
+    """A package that cannot be used; the text names its source, without credentials, and says why."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(without_credentials(text))
 
 
 class GitSource(Struct, frozen=True):

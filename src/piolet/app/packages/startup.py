@@ -13,6 +13,7 @@ from piolet.app.packages.sources import PackageError, installed_path, is_package
 from piolet.app.resources.resolve import MissingPackage, Places
 from piolet.app.settings import Settings
 from piolet.app.settings_files import Scope
+from piolet.base.urls import without_credentials
 
 
 async def fetch_named(options: RuntimeOptions, settings: Settings) -> list[str]:
@@ -26,7 +27,7 @@ async def fetch_named(options: RuntimeOptions, settings: Settings) -> list[str]:
             if not options.offline:
                 await _fetch(text, places, "user", options, settings)
             elif not there:
-                notices.append(f"{text} was never fetched, and piolet is offline")
+                notices.append(f"{without_credentials(text)} was never fetched, and piolet is offline")
         except PackageError as error:
             notices.append(str(error))
     return notices
@@ -36,15 +37,16 @@ async def fetch_missing(missing: Sequence[MissingPackage], options: RuntimeOptio
     """Fetch packages of the settings that are not on disk; return what the user should know."""
     notices = []
     for package in missing:
+        source = without_credentials(package.source)
         if package.problem:
-            notices.append(f"Package {package.source}: {package.problem}")
+            notices.append(f"Package {source}: {package.problem}")
         elif options.offline:
-            notices.append(f"Package {package.source} is not installed, and piolet is offline")
+            notices.append(f"Package {source} is not installed, and piolet is offline")
         else:
             try:
                 await _fetch(package.source, _places(options), package.scope, options, settings)
             except PackageError as error:
-                notices.append(f"Package {package.source} is missing: {error}")
+                notices.append(f"Package {source} is missing: {error}")
     return notices
 
 
@@ -52,7 +54,7 @@ async def _fetch(text: str, places: Places, scope: Scope, options: RuntimeOption
     from piolet.app.packages.fetch import Fetcher
 
     fetcher = Fetcher(places.base(scope), places.home, pip=settings.pip_command, npm=settings.npm_command)
-    with options.fetching(text):
+    with options.fetching(without_credentials(text)):
         await asyncio.to_thread(fetcher.fetch, parse_source(text))
 
 

@@ -50,10 +50,6 @@ class SessionPlace(Struct, frozen=True):
         """Return the sessions of the working directory, newest first."""
         return list_files(_files(self.folder), self.cwd if self.flat else None)
 
-    def all_sessions(self) -> list[SessionInfo]:
-        """Return the sessions of all working directories, newest first."""
-        return list_files(self.all_files())
-
     def most_recent(self) -> str | None:
         """Return the session file of the working directory that was written last, None if there is none."""
         for path, header in _by_file_time(_files(self.folder)):

@@ -13,11 +13,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final
 
-try:
-    import sqlalchemy as sql
-    from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("Sessions in a database need SQLAlchemy: pip install 'piolet[sql]'") from error
+import sqlalchemy as sql
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from piolet.base.ids import now_ms
 from piolet.harness.session.jsonl import LOCK_SECONDS

@@ -34,19 +34,6 @@ class BuiltinCatalog:
         return _models(provider) if provider in _providers() else ()
 
 
-class StaticCatalog:
-    """A fixed list of models, for embedders and tests."""
-
-    def __init__(self, models: Sequence[Model] = ()) -> None:
-        self._models = models
-
-    def providers(self) -> Sequence[str]:
-        return list(dict.fromkeys(model.provider for model in self._models))
-
-    def models(self, provider: str) -> Sequence[Model]:
-        return [model for model in self._models if model.provider == provider]
-
-
 @functools.cache
 def _providers() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in Path(__file__).parent.glob("*.json")))
