@@ -8,8 +8,9 @@ from typing import Any
 from piolet.app.packages.sources import LocalSource, NpmSource, parse_git, parse_source
 from piolet.base.paths import resolve_path
 from piolet.harness.session.naming import folder_name
-from piolet.llm.credentials.config_value import ConfigValue, resolve_config_value
+from piolet.llm.credentials.config_value import ConfigValue
 from tests.conformance.resources.world import expect
+from tests.support.config_values import resolved
 
 
 def session_dir(case: dict[str, Any], shared: dict[str, Any]) -> None:
@@ -72,7 +73,7 @@ def config_value(case: dict[str, Any], shared: dict[str, Any]) -> None:
         text, env = case["in"]["value"], {"PATH": os.environ["PATH"], **case["in"]["env"]}
         value = ConfigValue(text)
         return {
-            "value": resolve_config_value(text, env),
+            "value": resolved(text, env),
             "envNames": value.env_names,
             "command": value.command is not None,
         }

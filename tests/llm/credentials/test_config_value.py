@@ -7,7 +7,8 @@ import time
 import pytest
 
 from piolet.llm.credentials import config_value
-from piolet.llm.credentials.config_value import ConfigValue, escape, resolve_config_value
+from piolet.llm.credentials.config_value import ConfigValue, escape
+from tests.support.config_values import resolved
 
 ENV = {"TOK": "t0k", "TWO": "2", "EMPTY": "", "PATH": "/usr/bin:/bin"}
 
@@ -32,12 +33,12 @@ ENV = {"TOK": "t0k", "TWO": "2", "EMPTY": "", "PATH": "/usr/bin:/bin"}
     ],
 )
 def test_a_value_stands_for(text: str, value: str | None) -> None:
-    assert resolve_config_value(text, ENV) == value
+    assert resolved(text, ENV) == value
 
 
 @pytest.mark.parametrize("text", ["sk-1", "$HOME", "!rm", "a$!b", "$$", "!$!"])
 def test_an_escaped_text_stands_for_itself(text: str) -> None:
-    assert resolve_config_value(escape(text), ENV) == text
+    assert resolved(escape(text), ENV) == text
 
 
 def test_the_variables_of_a_value_are_named_also_when_they_are_missing() -> None:
@@ -49,10 +50,10 @@ def test_the_variables_of_a_value_are_named_also_when_they_are_missing() -> None
 def test_a_command_that_hangs_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config_value, "COMMAND_TIMEOUT", 0.3)
     started = time.monotonic()
-    assert resolve_config_value("!sleep 60 & sleep 60; echo late", ENV) is None
+    assert resolved("!sleep 60 & sleep 60; echo late", ENV) is None
     assert time.monotonic() - started < 30
 
 
 def test_what_a_command_says_on_standard_error_goes_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
-    assert resolve_config_value("!echo secret >&2; echo key", ENV) == "key"
+    assert resolved("!echo secret >&2; echo key", ENV) == "key"
     assert capfd.readouterr().err == ""

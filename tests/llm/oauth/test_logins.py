@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from piolet.base.ids import now_ms
-from piolet.llm.credentials.config_value import resolve_config_value
 from piolet.llm.credentials.errors import LoginError
 from piolet.llm.credentials.records import ApiKeyCredential, OAuthCredential
 from piolet.llm.model import Context
@@ -24,6 +23,7 @@ from piolet.llm.oauth.config import LoginConfig
 from piolet.llm.oauth.configured import ConfiguredLogin
 from piolet.llm.oauth.login import LoginUI
 from piolet.llm.oauth.openrouter import OpenRouterLogin
+from tests.support.config_values import resolved
 from tests.support.oauth_server import OAuthServer
 from tests.support.server import Reply, Request, ScriptedServer
 
@@ -265,7 +265,7 @@ async def test_openrouter_gives_a_key_that_is_stored_as_one(server: OAuthServer)
     user = FakeUser(lambda page: get(server.authorize(page)))
     credential = await OpenRouterLogin(server.url).login(user)
     assert isinstance(credential, ApiKeyCredential)
-    assert resolve_config_value(str(credential.key), {}) == "sk-or-$granted"
+    assert resolved(str(credential.key), {}) == "sk-or-$granted"
 
 
 async def test_openrouter_answers_come_only_to_the_path_of_this_login(server: OAuthServer) -> None:

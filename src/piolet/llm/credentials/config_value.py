@@ -44,14 +44,6 @@ class NoValue(Exception):
     """A text stands for nothing; the message says why, in words that go on after a colon."""
 
 
-def resolve_config_value(text: str, env: Mapping[str, str]) -> str | None:
-    """Return what `text` stands for; None if a variable is unset or empty, or the command fails or prints nothing."""
-    try:
-        return find_config_value(text, env, set())
-    except NoValue:
-        return None
-
-
 def find_config_value(text: str, env: Mapping[str, str], running: set[int]) -> str:
     """Return what `text` stands for; `NoValue` says why it stands for nothing.
 

@@ -22,9 +22,10 @@ from piolet.modes.interactive import actions, clipboard, controls, dialogs, them
 from piolet.modes.interactive.ending import farewell, last_lines
 from piolet.modes.interactive.footer import Footer
 from piolet.modes.interactive.looks import Looks
+from piolet.modes.interactive.message_look import Look
 from piolet.modes.interactive.opened import Opened
 from piolet.modes.interactive.opening import Opening, open_on_screen
-from piolet.modes.interactive.presenter import Look, Presenter
+from piolet.modes.interactive.presenter import Presenter
 from piolet.modes.interactive.progress import Progress
 from piolet.modes.interactive.sources import sources
 from piolet.modes.interactive.submission import Submission

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from piolet.agent.events import (
     MessageEnd,
@@ -16,9 +15,6 @@ from piolet.agent.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from piolet.app.extensions.definitions import MessageType
-from piolet.app.renderers.registry import BUILT_IN
-from piolet.app.renderers.view import ToolRenderer
 from piolet.harness.events import AutoRetryEnd, CompactionEnd, EntryAppended, HarnessEvent
 from piolet.harness.messages import (
     BashExecutionMessage,
@@ -50,6 +46,7 @@ from piolet.llm.messages import (
     UserMessage,
     text_of,
 )
+from piolet.modes.interactive.message_look import Look
 from piolet.modes.interactive.shell_card import ShellCard
 from piolet.modes.interactive.shown_messages import ShownMessages, calls_of
 from piolet.modes.interactive.thinking_block import ThinkingBlock
@@ -57,7 +54,6 @@ from piolet.modes.interactive.tool_block import ToolBlock
 from piolet.tui.blocks.frame import Frame
 from piolet.tui.blocks.live import DrawnBlock, GrowingMarkdown
 from piolet.tui.blocks.messages import (
-    THINKING_LABEL,
     assistant_lines,
     branch_lines,
     compaction_lines,
@@ -71,39 +67,6 @@ from piolet.tui.spans import Line
 from piolet.tui.transcript import Transcript, TranscriptBlock
 
 Part: TypeAlias = GrowingMarkdown | ToolBlock
-
-
-class CustomRenderers(Protocol):
-    """Draws what only extensions know."""
-
-    def message(self, message: CustomMessage, frame: Frame) -> Sequence[Line] | None:
-        """Return a custom message as lines; None: nobody draws it."""
-
-    def entry(self, entry: CustomEntry, frame: Frame) -> Sequence[Line] | None:
-        """Return a custom entry as lines; None: nobody draws it."""
-
-    def draws_entries(self, custom_type: str) -> bool:
-        """Whether somebody draws entries of a type."""
-
-    def transformer(self, message_type: MessageType) -> Callable[[str, bool], str] | None:
-        """Return what changes the text of messages, which may still be growing, before it is drawn; None: nothing."""
-
-
-@dataclass
-class Look:
-    """How messages are shown: whether thinking is hidden and behind what label, who draws tools and what extensions
-    add, what paths are shortened by."""
-
-    cwd: str = ""
-    home: str = ""
-    hide_thinking: bool = False
-    thinking_label: str = THINKING_LABEL
-    renderers: Mapping[str, ToolRenderer] = field(default_factory=lambda: BUILT_IN)
-    custom: CustomRenderers | None = None
-
-    def transformer(self, message_type: MessageType) -> Callable[[str, bool], str] | None:
-        """Return what changes the text of messages, if anything does."""
-        return self.custom.transformer(message_type) if self.custom is not None else None
 
 
 class Presenter:
