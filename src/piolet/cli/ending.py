@@ -6,30 +6,33 @@ import asyncio
 import os
 import sys
 import threading
-import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, Final
 
-#: Seconds that tasks and threads have to end when the mode is over.
+#: Seconds that tasks, and then threads, have to end when the mode is over.
 LAST_GRACE: Final = 1.0
 
 
 def run_to_end(mode: Coroutine[Any, Any, int]) -> int:
-    """Run `mode` and return its exit code. If something does not end then, the process ends with that code at once."""
+    """Run `mode` and return its exit code, with which the process must end now.
+
+    If something does not end then, the process ends with that code at once.
+    """
     with asyncio.Runner() as runner:
         code = runner.run(mode)
-        if not runner.run(_rest_ends()):
-            for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError):
-                    stream.flush()
-            os._exit(code)
+        if not runner.run(_tasks_end()):
+            _leave(code)
+        if any(not one.daemon for one in threading.enumerate() if one is not threading.main_thread()):
+            # Workers that wait for work end when the interpreter does: only its own end tells which threads are stuck.
+            watch = threading.Timer(LAST_GRACE, _leave, [code])
+            watch.daemon = True
+            watch.start()
     return code
 
 
-async def _rest_ends() -> bool:
-    """Ask what still runs to end; return whether it did in time."""
-    deadline = time.monotonic() + LAST_GRACE
+async def _tasks_end() -> bool:
+    """Ask the tasks that still run to end, and drop work that no thread has begun; return whether they did in time."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
@@ -38,7 +41,11 @@ async def _rest_ends() -> bool:
     executor = getattr(asyncio.get_running_loop(), "_default_executor", None)
     if executor is not None:
         executor.shutdown(wait=False, cancel_futures=True)
-    threads = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    return not any(thread.is_alive() for thread in threads)
+    return True
+
+
+def _leave(code: int) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)

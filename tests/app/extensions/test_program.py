@@ -165,6 +165,23 @@ def test_slow_handlers_are_named_when_asked(place: Place, server: ScriptedServer
     assert re.search("agent_start took [1-9]", place.run("-p", "--verbose", "--model", "stub/m1", "hi").stderr)
 
 
+def test_workers_that_wait_for_work_let_the_program_end_as_programs_do(place: Place, server: ScriptedServer) -> None:
+    extension(
+        place,
+        """
+        import atexit, pathlib
+        from concurrent.futures import ThreadPoolExecutor
+        pool = ThreadPoolExecutor(1)
+        def extension(pi):
+            pi.on("agent_start", lambda event, ctx: pool.submit(int).result())
+            atexit.register(pathlib.Path("ended").touch)
+        """,
+    )
+    done = place.run("-p", "--model", "stub/m1", "hi")
+    assert (done.exit, done.stdout) == (0, "Answer 2.\n"), done.stderr
+    assert (place.cwd / "ended").exists()
+
+
 def test_an_extension_can_end_the_program(place: Place, server: ScriptedServer) -> None:
     extension(place, "def extension(pi):\n    pi.on('agent_settled', lambda event, ctx: ctx.shutdown())\n")
     done = place.run("-p", "--model", "stub/m1", "one", "two")
