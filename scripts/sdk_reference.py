@@ -31,7 +31,7 @@ Made from the types and docstrings by `scripts/sdk_reference.py`; [the guide](gu
 #: Module, title, and the names to show first, in this order; those that are left follow by the alphabet.
 MODULES: Sequence[tuple[str, str, Sequence[str]]] = (
     ("piolet.harness", "The harness", ["AgentHarness", "RunResult", "PromptParts", "Session", "Hooks"]),
-    ("piolet.harness.session.sql", "Sessions in a database", ["SqlSessions", "SqlSession"]),
+    ("piolet.harness.session.sql", "Sessions in a database", ["SqlSessions"]),
     ("piolet.agent", "Tools and the loop", ["AgentTool", "ToolResult", "tool_from_function"]),
     ("piolet.llm", "Models and messages", ["Models", "Model", "AssistantStream"]),
     ("piolet.app", "The product", ["RuntimeOptions", "Runtime", "AgentSession"]),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance import sessions
+from tests.conformance.__main__ import main
 
 DATA = Path(__file__).parents[1] / "data" / "conformance" / "sessions"
 
@@ -18,3 +19,13 @@ def test_group_holds(group: str) -> None:
     passed = sum(outcome.status == "passed" for outcome in outcomes)
     if not passed:
         pytest.skip(f"nothing applies the group {group} yet")
+
+
+@pytest.mark.parametrize("storage", ["memory", "sql"])
+def test_the_command_applies_vectors_over_another_storage(storage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if storage == "sql":
+        pytest.importorskip("sqlalchemy")
+    assert main(["sessions", str(DATA / "fork"), "--storage", storage]) == 0
+    assert capsys.readouterr().out == "10 passed, 0 failed, 0 skipped\n"
+    assert main(["sessions", str(DATA / "naming" / "dirname-unix.json"), "--storage", storage]) == 0
+    assert "SKIP" in capsys.readouterr().out

@@ -98,9 +98,12 @@ if TYPE_CHECKING:
     from piolet.harness.session.entries import MessageEntry as MessageEntry
     from piolet.harness.session.errors import SessionError as SessionError
     from piolet.harness.session.errors import UnknownSession as UnknownSession
+    from piolet.harness.session.memory import MemorySessions as MemorySessions
     from piolet.harness.session.session import Session as Session
     from piolet.harness.session.storage import MemoryStorage as MemoryStorage
     from piolet.harness.session.storage import Storage as Storage
+    from piolet.harness.session.stores import SessionStore as SessionStore
+    from piolet.harness.session.stores import StoredSession as StoredSession
     from piolet.harness.session.tree import TreeNode as TreeNode
     from piolet.harness.stats import ContextUsage as ContextUsage
     from piolet.harness.stats import SessionStats as SessionStats
@@ -198,8 +201,10 @@ _MODULES = {
     "session.entries": ["Entry", "MessageEntry"],
     "session.tree": ["TreeNode"],
     "session.errors": ["SessionError", "UnknownSession"],
+    "session.memory": ["MemorySessions"],
     "session.session": ["Session"],
     "session.storage": ["MemoryStorage", "Storage"],
+    "session.stores": ["SessionStore", "StoredSession"],
     "stats": ["ContextUsage", "SessionStats"],
     "sync": ["run_sync"],
     "tools.options": ["ToolOptions"],
@@ -266,6 +271,7 @@ __all__ = [
     "LabelDraft",
     "LocalEnvironment",
     "MemoryEnvironment",
+    "MemorySessions",
     "MemoryStorage",
     "MessageEndEvent",
     "MessageEntry",
@@ -287,12 +293,14 @@ __all__ = [
     "SessionError",
     "SessionInfoChanged",
     "SessionStats",
+    "SessionStore",
     "SessionTree",
     "ShellEnvironment",
     "Skill",
     "SshEnvironment",
     "StartResult",
     "Storage",
+    "StoredSession",
     "ThinkingLevelSelect",
     "ToolCallEvent",
     "ToolCallResult",

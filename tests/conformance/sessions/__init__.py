@@ -9,7 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.conformance.outcome import Outcome, attempt
+from tests.conformance.sessions.keeping import keeping
 from tests.conformance.sessions.vectors import is_target
+
+#: The groups about what a session is, wherever it is kept; the others are about files, or about no session at all.
+ANYWHERE = ("append", "context", "tree", "fork")
 
 
 def check(path: Path) -> Iterator[Outcome]:
@@ -21,6 +25,11 @@ def check(path: Path) -> Iterator[Outcome]:
     if not is_target(path, vector):
         return
     group, op = vector["name"].split("/")[0], vector["op"]
+    if keeping().nameless and group not in ANYWHERE:
+        yield Outcome(
+            vector["name"], "skipped", f"the group {group!r} does not depend on the storage, or is about files"
+        )
+        return
     module = f"tests.conformance.sessions.group_{group}"
     if importlib.util.find_spec(module) is None:
         yield Outcome(vector["name"], "skipped", f"nothing here applies vectors of the group {group!r} yet")

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tempfile
+from pathlib import Path
 from typing import Any
 
 from piolet.base.ids import now_ms
@@ -28,7 +29,7 @@ def script(vector: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         if "jsonl" in given or "jsonl_base64" in given:
             session = keeping().put(file_bytes(given), folder)
-        elif given.get("inMemory"):
+        elif given.get("inMemory"):  # the vector names the storage itself
             session = Session.in_memory(given.get("cwd", "/home/dev/proj"))
         else:
             session = keeping().create(given.get("cwd", "/home/dev/proj"), folder)
@@ -46,35 +47,54 @@ def script(vector: dict[str, Any]) -> None:
         actual: dict[str, Any] = {
             "steps": steps,
             "sessionFile": session.path,
-            "header": keeping().header(to_plain(session.header), folder),
+            "header": keeping().header(to_plain(session.header)),
             "entries": [loads(line) for line in session.lines(session.heads)],
             "leafId": session.leaf_id,
             "name": session.name,
             "roots": plain_tree(session.tree()),
         }
-        if "fileMatchesMemory" in expected or "fileEndsWithNewline" in expected:
-            text = keeping().text(session) or b""
-            lines = [loads(line) for line in text.split(b"\n") if line]
+        content = keeping().content(session)
+        if content is not None:
+            lines = [loads(line) for line in content.split(b"\n") if line]
             actual["fileMatchesMemory"] = lines == [to_plain(session.header), *actual["entries"]]
-            actual["fileEndsWithNewline"] = text.endswith(b"\n")
-        expected = {key: value for key, value in expected.items() if key not in keeping().without}
-        Matcher(DIR=folder, PROCESS_CWD=os.getcwd()).match(
-            {key: actual[key] for key in expected if key in actual}, expected
-        )
+            actual["fileEndsWithNewline"] = content.endswith(b"\n")
+            _check_copy(session, content, folder)
+        if keeping().nameless:
+            del expected["sessionFile"]
+        actual = {key: actual[key] for key in expected if key in actual}
+        Matcher(DIR=folder, PROCESS_CWD=os.getcwd()).match(actual, expected)
         session.close()
+
+
+def _check_copy(session: Session, content: bytes, folder: str) -> None:
+    """What is stored is a session file that says the same."""
+    path = os.path.join(folder, "copy.jsonl")
+    Path(path).write_bytes(content)
+    with Session.open(path) as copy:
+        assert copy.lines(copy.heads) == session.lines(session.heads)
+        assert (copy.name, copy.labels) == (session.name, session.labels)
+        context, expected = copy.build_context(session.leaf_id), session.build_context()
+        assert [entry.id for entry in context.entries] == [entry.id for entry in expected.entries]
+        assert (context.model, context.thinking_level) == (expected.model, expected.thinking_level)
+    assert Path(path).read_bytes() == content
 
 
 def written_line(vector: dict[str, Any]) -> None:
     message = expand(vector["input"]["message"])
-    session = Session.in_memory("/home/dev/proj")
-    session.append_message(OpaqueMessage(message))
-    line = session.lines(session.heads)[-1].decode()
+    with tempfile.TemporaryDirectory() as folder:
+        session = keeping().create("/home/dev/proj", folder)
+        session.append_message(OpaqueMessage(message))
+        session.begin()
+        line = (keeping().content(session) or b"").split(b"\n")[-2].decode()
+        session.close()
     assert json.loads(line)["message"] == json.loads(vector["expected"]["messageJson"])
     written = line[line.index('"message":') + len('"message":') : -1]
     assert written == vector["expected"]["messageJson"], f"{written!r}"
 
 
 def file_name(vector: dict[str, Any]) -> None:
+    if keeping().nameless:
+        raise Skip(keeping().nameless)
     given = vector["input"]
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(given.get("cwd", "/home/dev/proj"), folder, given.get("id"))
@@ -127,7 +147,7 @@ def _is_reference(value: Any) -> bool:
 
 
 def _line_count(session: Session) -> int | None:
-    text = keeping().text(session)
+    text = keeping().content(session)
     return None if text is None else sum(1 for line in text.split(b"\n") if line.strip())
 
 

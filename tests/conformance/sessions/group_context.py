@@ -43,7 +43,7 @@ def context_texts(vector: dict[str, Any]) -> None:
                 shown = _texts(session.build_context(leaf))
                 actual["leaves"][leaf] = {key: shown[key] for key in wanted}
         if "fileUnchanged" in expected:
-            actual["fileUnchanged"] = keeping().text(session) == before
+            actual["fileUnchanged"] = keeping().content(session) == before
     Matcher().match(actual, expand(expected))
 
 

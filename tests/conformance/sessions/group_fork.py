@@ -21,13 +21,13 @@ def fork_from_file(vector: dict[str, Any]) -> None:
         actual: dict[str, Any] = {}
         try:
             session = keeping().fork(file_bytes(given), folder, given["targetCwd"], given.get("id"))
-            header, *entries = [loads(line) for line in (keeping().text(session) or b"").split(b"\n") if line]
-            lines = [keeping().header(header, folder), *entries]
+            lines = [loads(line) for line in (keeping().content(session) or b"").split(b"\n") if line]
             actual = {"fileName": os.path.basename(session.path or ""), "lines": lines, "leafId": session.leaf_id}
             session.close()
         except SessionError:
             actual["error"] = True
-        expected = {key: value for key, value in expected.items() if key not in keeping().without}
+        if keeping().nameless:
+            expected.pop("fileName", None)
         Matcher(DIR=folder).match({key: item for key, item in actual.items() if key in expected}, expected)
 
 

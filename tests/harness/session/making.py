@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from piolet.harness.session.session import Session
+from piolet.harness.session.stores import SessionStore
 from piolet.llm.messages import (
     NO_USAGE,
     AssistantMessage,
@@ -76,3 +78,18 @@ def texts(messages: Iterable[Any]) -> list[str]:
             content = "".join(block.text for block in content if isinstance(block, TextContent))
         shown.append(content)
     return shown
+
+
+def begun(store: SessionStore, *texts: str) -> Session:
+    """Return a new session of `store`, with a question, an answer and further questions."""
+    session = store.create("/home/dev/proj")
+    session.append_message(user("hi"))
+    session.append_message(answer("yes"))
+    for text in texts:
+        session.append_message(user(text))
+    return session
+
+
+def shown(session: Session) -> list[str]:
+    """Return the texts that the model sees of a session."""
+    return texts(session.build_context().messages)

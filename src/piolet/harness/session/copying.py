@@ -84,12 +84,7 @@ def fork_from(source: str, target_cwd: str, folder: str, id: str | None = None, 
     """
     source = os.path.abspath(source)
     header = new_header(target_cwd, id, source)
-    try:
-        original, lines = object_lines(JsonlStorage(source, read_only=True))
-        if migrate and original.version < VERSION:
-            lines = [line for line in migrated_text(source).split(b"\n")[1:] if line]
-    except OSError as error:
-        raise SessionError(f"The session {source} cannot be read: {error.strerror}") from error
+    lines = forked_lines(source, migrate=migrate)
     path = os.path.join(folder, file_name(header.timestamp or "", header.id))
     try:
         make_private_folder(Path(folder))
@@ -97,6 +92,17 @@ def fork_from(source: str, target_cwd: str, folder: str, id: str | None = None, 
     except OSError as error:
         raise WriteFailed(f"The copy {path} cannot be written: {error.strerror}") from error
     return Session.open(path)
+
+
+def forked_lines(source: str, *, migrate: bool) -> list[bytes]:
+    """Return the entries of the session file `source`, as `fork_from` copies them; the same errors."""
+    try:
+        header, lines = object_lines(JsonlStorage(source, read_only=True))
+        if migrate and header.version < VERSION:
+            lines = [line for line in migrated_text(source).split(b"\n")[1:] if line]
+    except OSError as error:
+        raise SessionError(f"The session {source} cannot be read: {error.strerror}") from error
+    return lines
 
 
 def export_jsonl(session: Session, path: str | None = None, leaf: str | EllipsisType | None = ...) -> str:

@@ -16,13 +16,12 @@ from typing import Literal
 from piolet.base.files import make_private_folder
 from piolet.base.locks import exclusive
 from piolet.harness.session.descriptors import Descriptors
-from piolet.harness.session.storage import Change, Line, MemoryStorage, Storage, Text
+from piolet.harness.session.storage import BOM, Change, Line, MemoryStorage, Storage, Text
 
 #: How long an append waits for another process that is appending.
 LOCK_SECONDS = 10.0
 _CHUNK = 1 << 16
 _LONG_CHUNK = 1 << 18  # where all is read: at that size a long file is read fastest
-_BOM = b"\xef\xbb\xbf"
 _TAIL = 64  # bytes that are compared to notice that a file was changed in place
 _descriptors = Descriptors(limit=64)
 
@@ -126,7 +125,7 @@ class JsonlStorage:
     def begin(self) -> None:
         if self._draft is None:
             return
-        text = bytes(self._draft.text)
+        text = self._draft.content()
         make_private_folder(Path(self.path).parent)
         self._identity = create_file(self.path, [text])
         self._end, self._tail, self._writable = len(text), text[-_TAIL:], True
@@ -186,8 +185,8 @@ class JsonlStorage:
         rest = 0  # bytes of a line whose end is not in the buffer yet
         while got := buffer.fill(fd, self._end + rest, keep=rest):
             start, end = 0, rest + got
-            if self._end == 0 and buffer.view[:3] == _BOM:
-                start = self._end = len(_BOM)
+            if self._end == 0 and bytes(buffer.view[:3]) == BOM:
+                start = self._end = len(BOM)
             view, find = buffer.view, buffer.bytes.find
             while (stop := find(b"\n", start, end)) >= 0:
                 position, self._end = self._end, self._end + stop + 1 - start

@@ -68,7 +68,7 @@ _EDITABLE_ROLES = ("user", "assistant", "toolResult", "custom")
 class Session:
     """One session. Every append is a child of the leaf and becomes the leaf; what it returned is stored.
 
-    Made by `create`, `open` or `in_memory`, or in a database by `SqlSessions`. Not for several threads at once.
+    Made by `create`, `open` or `in_memory`, or by a `SessionStore` such as a database. Not for several threads at once.
     Appending raises `WriteFailed` when the disk refuses, and leaves everything as it was.
     """
 

@@ -18,11 +18,10 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from piolet.base.ids import now_ms
 from piolet.harness.session.jsonl import LOCK_SECONDS
-from piolet.harness.session.storage import Change, Line, Storage, Text
+from piolet.harness.session.storage import BOM, Change, Line, Storage, Text
 
 #: Rows that are fetched at once.
 _ROWS: Final = 500
-_BOM: Final = b"\xef\xbb\xbf"
 
 _metadata = sql.MetaData()
 SESSIONS: Final = sql.Table(
@@ -110,7 +109,7 @@ class SqlSessionStorage:
                 self.torn = True
                 return
             self._next = position + 1
-            yield position, text.removesuffix(b"\n").removeprefix(_BOM if position == 0 else b"")
+            yield position, text.removesuffix(b"\n").removeprefix(BOM if position == 0 else b"")
 
     def rewind(self) -> None:
         self._next = 0
@@ -182,8 +181,8 @@ class SqlSessionStorage:
             connection.commit()
         self._draft = None
 
-    def text(self) -> bytes:
-        """Return all lines as a file holds them."""
+    def content(self) -> bytes:
+        """Return all lines as a file holds them, to the last byte."""
         return b"".join(text for _, text in self._rows_from(0))
 
     def sync(self) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from piolet.base.json import loads
 
 Text: TypeAlias = bytes | memoryview
+
+#: The mark that some programs put before the first line. It belongs to no line.
+BOM: Final = b"\xef\xbb\xbf"
 
 
 #: A line of a session: where its storage has it, and its text without the line feed.
@@ -33,11 +36,11 @@ class Storage(Protocol):
 
     @property
     def lasting(self) -> bool:
-        """Whether `begin` makes the lines survive the process."""
+        """Whether `begin` puts the lines where a session is opened again."""
 
     @property
     def saved(self) -> bool:
-        """Whether the lines are where they survive the process."""
+        """Whether they are there."""
 
     @property
     def torn(self) -> bool:
@@ -69,7 +72,7 @@ class Storage(Protocol):
         empty."""
 
     def begin(self) -> None:
-        """Make the lines so far, and all later ones, survive the process. May be called again."""
+        """Put the lines so far, and all later ones, where a session is opened again. May be called again."""
 
     def sync(self) -> None:
         """Wait until all is on the disk."""
@@ -81,26 +84,35 @@ class Storage(Protocol):
 class MemoryStorage:
     """Lines in memory only. `text` is what a file would hold."""
 
-    name = "in memory"
     path = None
     lasting = False
-    saved = False
-    torn = False
 
     def __init__(self, text: bytes | bytearray = b"") -> None:
+        self.name = "in memory"
+        self.saved = False
+        self.torn = False
         self.text = bytearray(text)
-        self._given = 0
+        self._given = 0  # behind the last line that was given
 
     def lines(self, *, torn: bool = False) -> Iterator[Line]:
+        if self._given == 0 and self.text.startswith(BOM):
+            self._given = len(BOM)
         while (end := self.text.find(b"\n", self._given)) >= 0:
             position, self._given = self._given, end + 1
             yield position, bytes(self.text[position:end])
+        rest = len(self.text) > self._given
+        self.torn = rest and not torn
+        if rest and torn:
+            position, self._given = self._given, len(self.text)
+            yield position, bytes(self.text[position:])
 
     def rewind(self) -> None:
         self._given = 0
 
     def read(self, positions: Iterable[int]) -> Iterator[Text]:
-        return (bytes(self.text[position : self.text.index(b"\n", position)]) for position in positions)
+        for position in positions:
+            end = self.text.find(b"\n", position)
+            yield bytes(self.text[position : end if end >= 0 else None])
 
     def locked(self) -> AbstractContextManager[Change]:
         return nullcontext("none")
@@ -112,8 +124,12 @@ class MemoryStorage:
         return MemoryStorage(text)
 
     def write(self, data: bytes) -> None:
-        if data:
-            self.text += data + b"\n"
+        is_torn = len(self.text) > 0 and not self.text.endswith(b"\n")
+        self.text += (b"\n" if is_torn else b"") + (data + b"\n" if data else b"")
+
+    def content(self) -> bytes:
+        """Return `text` as it is now."""
+        return bytes(self.text)
 
     def begin(self) -> None:
         pass
