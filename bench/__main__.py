@@ -1,4 +1,5 @@
-"""``python -m bench NAME``: run one benchmark; without a name, list them. Each is a module here with ``main()``."""
+"""``python -m bench NAME``: run one benchmark; without a name, list them. Each is a module here with ``main()``, which
+takes the arguments behind the name if there may be any."""
 
 from __future__ import annotations
 
@@ -11,17 +12,17 @@ NAMES = {
     "sessions": "what long sessions cost to open, list, append to and go on with",
     "startup": "how soon the command answers, what a small job costs, what an installation takes",
     "stream": "what an answer costs while it streams",
-    "tui": "how soon the terminal takes a prompt and shows a key in a long session, what it costs",
+    "tui": "how soon the terminal takes a prompt and shows a key in a long session, what it costs (--help: variants)",
     "tools": "what searching a large tree and working on a large file cost",
 }
 
 
 def main(argv: list[str]) -> int:
-    if len(argv) != 1 or argv[0] not in NAMES:
+    if not argv or argv[0] not in NAMES:
         for name, what in NAMES.items():
             print(f"{name:10} {what}")
         return 0 if not argv else 2
-    importlib.import_module(f"bench.{argv[0]}").main()
+    importlib.import_module(f"bench.{argv[0]}").main(*argv[1:])
     return 0
 
 

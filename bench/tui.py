@@ -2,10 +2,13 @@
 
 Ours and the peer's run in turn in a pseudo-terminal of 110 x 36, each in its own home, offline, against a model on
 loopback that sends 200 tokens a second. A key counts as seen when its character stands in what the program writes.
+``--mode regular``: both in regular mode. ``--extensions``: ours with all example extensions that draw, the peer's with
+none.
 """
 
 from __future__ import annotations
 
+import argparse
 import fcntl
 import json
 import os
@@ -26,7 +29,7 @@ from typing import Any
 from bench.installation import install
 from bench.startup import Measure, report
 from tests.support.peer import Peer
-from tests.support.run import Place
+from tests.support.run import ROOT, Place
 from tests.support.server import Reply, ScriptedServer
 
 ROUNDS = 5
@@ -68,25 +71,34 @@ MEASURES = [
 ]
 
 
-def main() -> None:
+def main(*argv: str) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench tui")
+    parser.add_argument("--mode", choices=("fullscreen", "regular"), default="fullscreen")
+    parser.add_argument("--extensions", action="store_true")
+    options = parser.parse_args(argv)
+    extensions = sorted(ROOT.glob("examples/extensions/ui_*.py")) if options.extensions else []
     peer = Peer.find()
-    commands = [install().command, *([peer.command] if peer else [])]
+    mode = ("--tui-mode", options.mode)
+    commands = [[str(install().command), *mode, *(part for path in extensions for part in ("-e", str(path)))]]
     if peer is None:
         print("the peer is not installed (PI_BIN): no ratios")
-    print(f"medians of {ROUNDS} runs, {TURNS * 2} messages, load {os.getloadavg()[0]:.1f}")
+    else:
+        commands.append([str(peer.command), *mode])
+    what = f"{options.mode}, {len(extensions)} extensions"
+    print(f"medians of {ROUNDS} runs, {TURNS * 2} messages, {what}, load {os.getloadavg()[0]:.1f}")
     print(f"{'':30} {'piolet':>10} {'peer':>10} {'ratio':>7}  target")
     rounds = [[once(command) for command in commands] for _ in range(ROUNDS)]
     for measure in MEASURES:
         report(measure, [median(measure.of(run) for run in runs) for runs in zip(*rounds, strict=True)])
 
 
-def once(command: Path) -> Run:
+def once(command: list[str]) -> Run:
     with tempfile.TemporaryDirectory() as folder, ScriptedServer([streamed()]) as server:
         place = Place.below(Path(folder))
         place.write_models(server.url)
         session = place.home / "long.jsonl"
         write_session(session, place.cwd)
-        argv = [str(command), "--model", "stub/m1", "--session", str(session)]
+        argv = [*command, "--model", "stub/m1", "--session", str(session)]
         with Screen(argv, place.cwd, place.environment()) as screen:
             return measured(screen, server)
 

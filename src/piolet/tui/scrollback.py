@@ -89,10 +89,10 @@ class Scrollback:
         return [BLANK, *lines] if first and before else list(lines)
 
     def _unprinted(self, transcript: Transcript) -> list[TranscriptBlock]:
-        blocks = transcript.blocks
-        known = blocks[self._count - 1] if 0 < self._count <= len(blocks) else None
-        if known is None or known not in self._printed:
+        known = transcript.blocks_from(self._count - 1)[:1] if self._count else []
+        if not known or known[0] not in self._printed:
             self._count = 0
-        while self._count < len(blocks) and blocks[self._count] in self._printed:
-            self._count += 1
-        return [block for block in blocks[self._count :] if block not in self._printed]
+        blocks = transcript.blocks_from(self._count)
+        new = next((n for n, block in enumerate(blocks) if block not in self._printed), len(blocks))
+        self._count += new
+        return [block for block in blocks[new:] if block not in self._printed]

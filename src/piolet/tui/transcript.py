@@ -75,7 +75,11 @@ class Transcript:
 
     @property
     def blocks(self) -> list[TranscriptBlock]:
-        return [entry.block for entry in self._entries]
+        return self.blocks_from(0)
+
+    def blocks_from(self, number: int) -> list[TranscriptBlock]:
+        """Return the blocks from the one at `number` on."""
+        return [entry.block for entry in self._entries[number:]]
 
     def add(self, block: TranscriptBlock) -> None:
         """Put `block` at the end."""

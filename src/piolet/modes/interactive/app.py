@@ -27,7 +27,7 @@ from piolet.tui.spans import Line
 from piolet.tui.transcript import Transcript
 from piolet.tui.widgets.driver import TerminalDriver, TerminalGone, TerminalReport
 from piolet.tui.widgets.editor_area import EditorArea
-from piolet.tui.widgets.inline import InlineApp, InlineDriver
+from piolet.tui.widgets.inline import InlineApp, InlineDriver, InlineScreen
 from piolet.tui.widgets.key_events import key_of
 from piolet.tui.widgets.lines_view import LinesView
 from piolet.tui.widgets.panel_view import PanelView
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from piolet.modes.interactive.streams import Streams
 
 
-class MainScreen(Screen[None], inherit_bindings=False):
+class MainScreen(InlineScreen, inherit_bindings=False):
     """The only screen; the toolkit's own keys are not wanted."""
 
     ALLOW_SELECT = False

@@ -14,12 +14,14 @@ from textual._compositor import InlineUpdate
 from textual.app import App
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
 
 from piolet.tui.inline_rows import InlineRow, InlineRows
 from piolet.tui.widgets.driver import TerminalDriver
 
 if TYPE_CHECKING:
     from rich.segment import Segment
+    from textual.geometry import Size
 
 _ALTERNATE_SCREEN = ("\x1b[?1049h", "\x1b[?1049l")
 
@@ -88,7 +90,6 @@ class InlineApp(App[int], inherit_bindings=False):
     def print_above(self, text: str) -> None:
         """Put `text` (whole lines) above the app, for good, when it is drawn next."""
         self.inline.put_above(text)
-        self.screen.refresh()
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         driver = self._driver
@@ -104,6 +105,23 @@ class InlineApp(App[int], inherit_bindings=False):
         rows = [_row(strip, self.console) for strip in renderable.strips]
         driver.write(self.inline.draw(rows, columns, (x, y)))
         driver.flush()
+
+
+class InlineWidget(Widget):
+    """A widget whose height may change without the toolkit laying out everything once more because of that."""
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+
+class InlineScreen(InlineWidget, Screen[None], inherit_bindings=False):
+    """A screen that is as tall as what is on it while the app is regular."""
+
+    app: InlineApp
+
+    def _screen_resized(self, size: Size) -> None:
+        if not self.app.regular or size != self._compositor.size:  # else it was laid out so just now
+            super()._screen_resized(size)
 
 
 def _row(strip: Strip, console: Console) -> InlineRow:

@@ -11,11 +11,12 @@ from textual.geometry import Size
 from piolet.tui.scrollback import Scrollback
 from piolet.tui.spans import BLANK, Line
 from piolet.tui.transcript import Transcript, TranscriptBlock
+from piolet.tui.widgets.inline import InlineWidget
 from piolet.tui.widgets.strips import StripMaker
 from piolet.tui.widgets.transcript_view import TranscriptView
 
 
-class TailView(TranscriptView):
+class TailView(InlineWidget, TranscriptView):
     """Prints what is final, once and in order, and shows the last rows of what is not.
 
     `finished(block)`: whether a block will not change any more. `print_above(lines)` puts lines above the app.
@@ -41,6 +42,7 @@ class TailView(TranscriptView):
         self._print_above = print_above
         self._room = room
         self._least = 0
+        self._live: list[Line] | None = None  # what is not printed, in the frame of the transcript
 
     def set_frame(self, **changes: object) -> None:
         """Draw what is not printed in another frame; what was last printed is printed again if it is unfolded now."""
@@ -48,8 +50,7 @@ class TailView(TranscriptView):
         super().set_frame(**changes)
         if self.transcript.frame.expanded and not before.expanded:
             lines = self._scrollback.unfolded(self.transcript, before, self.app.size.height)
-            if lines:
-                self._print_above(lines)
+            self._print(lines)
 
     def paint(self) -> None:
         """Print what is final, and draw the rest."""
@@ -61,9 +62,17 @@ class TailView(TranscriptView):
     def _compose_lines(self) -> list[Line]:
         frame = replace(self.transcript.frame, width=self.app.size.width)
         self.transcript.resize(frame, 1)
-        if lines := self._scrollback.take(self.transcript, self._finished):
+        self._print(self._scrollback.take(self.transcript, self._finished))
+        self._live = self._scrollback.live(self.transcript)
+        return self._last(self._live)
+
+    def _print(self, lines: list[Line]) -> None:
+        if lines:
             self._print_above(lines)
-        lines = self._scrollback.live(self.transcript)
+            self.refresh()
+
+    def _last(self, lines: list[Line]) -> list[Line]:
+        """Return as many of `lines` as there is room for."""
         lines = lines[max(0, len(lines) - self._room()) :]
         return [BLANK] * (self._least - len(lines)) + lines
 
@@ -74,8 +83,9 @@ class TailView(TranscriptView):
             self.paint()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        self._lines = self._compose_lines()
+        known = self._live if self.app.size.width == self.transcript.frame.width else None
+        self._lines = self._compose_lines() if known is None else self._last(known)
         return len(self._lines)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.paint()
+        event.prevent_default()  # its lines were made when it was asked for its height
