@@ -122,6 +122,28 @@ def test_the_notebook_runs_inside_a_running_event_loop(place: Place) -> None:
         assert (done.stdout, done.exit) == ("Nothing.\n", 0), done.stderr
 
 
+KERNEL = """
+import sys
+import nbformat
+from nbclient import NotebookClient
+
+notebook = nbformat.read(sys.argv[1], 4)
+notebook.cells.append(nbformat.v4.new_code_cell("(await harness.prompt('And now?')).text"))
+NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+for cell in notebook.cells:
+    print([output["data"]["text/plain"] for output in cell.get("outputs", [])])
+"""
+
+
+def test_the_notebook_runs_in_a_real_kernel(place: Place) -> None:
+    pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    with ScriptedServer([openai("Nothing."), openai("Still nothing.")]) as server:
+        place.write_models(server.url)
+        done = place.run("-c", KERNEL, str(SDK / "notebook.ipynb"), command=(sys.executable,), timeout=200)
+        assert done.stdout.splitlines() == ["[]", "[]", "[\"'Nothing.'\"]", "[\"'Still nothing.'\"]"], done.stderr
+
+
 @pytest.fixture
 def served(place: Place, monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedServer], Any]:
     """Makes the web example's application for a model server."""
