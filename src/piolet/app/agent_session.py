@@ -24,7 +24,6 @@ from piolet.harness.errors import Cancelled, HarnessError, UnknownTarget
 from piolet.harness.events import CompactionResult, SessionInfoChanged
 from piolet.harness.harness import AgentHarness
 from piolet.harness.messages import BashExecutionMessage
-from piolet.harness.session.copying import fork_points
 from piolet.harness.session.entries import Header
 from piolet.harness.session.session import Session
 from piolet.harness.stats import SessionStats
@@ -114,6 +113,8 @@ class AgentSession:
 
     def fork_points(self) -> list[tuple[str, str]]:
         """The user messages of the active branch, root first: entry id and text."""
+        from piolet.harness.session.copying import fork_points
+
         return fork_points(self.session)
 
     # ---- prompts

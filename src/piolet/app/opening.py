@@ -14,7 +14,6 @@ from piolet.app.options import (
     SessionChoice,
 )
 from piolet.base.files import make_private_folder
-from piolet.harness.session.copying import fork_from
 from piolet.harness.session.errors import MissingCwd, WriteFailed
 from piolet.harness.session.places import SessionPlace
 from piolet.harness.session.session import Session
@@ -38,6 +37,8 @@ def open_session(place: SessionPlace, choice: SessionChoice) -> Session:
             known = place.find_id(choice.session_id)
             return open_file(known, cwd) if known else Session.create(cwd, folder, choice.session_id)
         case ForkSession():
+            from piolet.harness.session.copying import fork_from
+
             return fork_from(str(choice.path), cwd, folder, choice.session_id)
 
 

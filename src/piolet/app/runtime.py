@@ -37,7 +37,6 @@ from piolet.app.trust import Ask
 from piolet.base.paths import resolve_path
 from piolet.harness.events import HarnessEvent
 from piolet.harness.hooks import HookFailure, Hooks
-from piolet.harness.session.copying import branched_session, clone, fork, import_jsonl
 from piolet.harness.session.errors import MissingCwd
 from piolet.harness.session.session import Session
 
@@ -185,6 +184,8 @@ class Runtime:
 
     async def import_session(self, path: str) -> bool:
         """Copy a session file into this folder's sessions and open the copy; False if a handler refused."""
+        from piolet.harness.session.copying import import_jsonl
+
         source = self._absolute(path)
         place = self.services.sessions
         return await self._switch(
@@ -197,6 +198,8 @@ class Runtime:
         "before": up to before a user message, whose text is returned. Raises `SessionError` if the entry is no user
         message or nothing is saved yet.
         """
+        from piolet.harness.session.copying import branched_session, clone, fork
+
         event = await self.hooks.run(SESSION_BEFORE_FORK, BeforeFork(entry_id, position))
         if event.cancelled:
             return None
@@ -212,6 +215,8 @@ class Runtime:
 
     async def clone(self) -> bool:
         """Open a copy of the active branch; False if a handler refused. Raises `SessionError`."""
+        from piolet.harness.session.copying import clone
+
         leaf = self.session.session.leaf_id
         if leaf is not None:
             event = await self.hooks.run(SESSION_BEFORE_FORK, BeforeFork(leaf, "at"))

@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 from piolet.app.extensions.flags import GivenFlag
-from piolet.cli.suggestions import unknown_options
 
 Kind: TypeAlias = Literal["flag", "value", "list", "items", "maybe", "print"]
 
@@ -150,6 +149,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         if word.startswith("--"):
             _unknown(parsed, word, rest)
         elif word.startswith("-") and len(word) > 1:
+            from piolet.cli.suggestions import unknown_options
+
             parsed.errors.append(unknown_options([word]))
         else:
             _positional(parsed, word)

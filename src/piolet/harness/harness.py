@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -33,7 +33,6 @@ from piolet.harness.hook_points import ASKED_AT_HOOK
 from piolet.harness.hooks import Hook, Hooks
 from piolet.harness.live_context import LiveContext
 from piolet.harness.messages import convert_to_llm
-from piolet.harness.navigation import NavigationResult, navigate
 from piolet.harness.prompt.parts import PromptParts
 from piolet.harness.prompt.records import PromptInputs, Skill
 from piolet.harness.prompt.skills import skill_block
@@ -41,7 +40,6 @@ from piolet.harness.prompt.system_prompt import system_prompt
 from piolet.harness.prompt.templates import PromptTemplate, expand_template
 from piolet.harness.recorder import Recorder
 from piolet.harness.retry import RetryPolicy
-from piolet.harness.session.copying import clone, fork
 from piolet.harness.session.session import Session
 from piolet.harness.stats import ContextUsage, SessionStats
 from piolet.harness.sync import run_sync
@@ -49,6 +47,9 @@ from piolet.llm.messages import AssistantMessage, BaseMessage, ImageContent, Mes
 from piolet.llm.model import Context, Model, StreamOptions
 from piolet.llm.stream import AssistantStream, StreamFunction
 from piolet.llm.thinking import clamp_level
+
+if TYPE_CHECKING:
+    from piolet.harness.navigation import NavigationResult
 
 T = TypeVar("T")
 Listener: TypeAlias = Callable[[HarnessEvent], Awaitable[None] | None]
@@ -399,6 +400,8 @@ class AgentHarness:
         With `summarize` the branch that is left is summarized at the new place. Raises `UnknownTarget`, `HarnessBusy`,
         `CompactionFailed`.
         """
+        from piolet.harness.navigation import navigate
+
         self._check_open()
 
         async def work(signal: AbortSignal) -> NavigationResult:
@@ -419,6 +422,8 @@ class AgentHarness:
 
         "before" takes a user message only, and ends before it. Raises `SessionError`.
         """
+        from piolet.harness.session.copying import clone, fork
+
         return fork(self.session, entry_id)[0] if position == "before" else clone(self.session, entry_id)
 
     # ---- events

@@ -3,8 +3,6 @@
 Formats: the session specification, section 5. The wording of the intros is this project's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 

@@ -3,9 +3,10 @@
 Frozen msgspec Structs, camelCase in JSON, tagged by ``type`` (blocks) or ``role`` (messages). The tags are class
 variables, so that ``match`` and mypy narrow by them. A field without default is always written; one that is None is
 left out. Strict decoding is here; `piolet.llm.normalize` takes what it refuses.
-"""
 
-from __future__ import annotations
+Modules of records that are decoded at every start do without ``from __future__ import annotations``: msgspec would have
+to compile each annotation, which takes longer than a small file does.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias

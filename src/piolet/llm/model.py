@@ -1,7 +1,5 @@
 """The record of a model, and what a request is made of."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias

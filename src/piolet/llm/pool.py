@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from piolet.base.collector import collector_paused
 from piolet.llm.errors import RequestError
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ def _import_httpx() -> None:
             return
         sys.modules[command_line] = None  # type: ignore[assignment]  # that is how an import is made to fail
         try:
-            import httpx  # noqa: F401
+            with collector_paused():
+                import httpx  # noqa: F401
         finally:
             del sys.modules[command_line]
 

@@ -3,8 +3,6 @@
 Everything here is pure. Sources: providers, section 11 (models.json); resources, section 13.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 

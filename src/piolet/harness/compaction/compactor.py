@@ -13,9 +13,7 @@ from piolet.agent.guard import guarded, reason_of
 from piolet.base.abort import Aborted, AbortSignal, sleep
 from piolet.harness.compaction.estimate import sum_of_tokens
 from piolet.harness.compaction.hook_points import SESSION_BEFORE_COMPACT, BeforeCompact, CompactionProposal
-from piolet.harness.compaction.prepare import Preparation, prepare
 from piolet.harness.compaction.settings import CompactionSettings, should_compact
-from piolet.harness.compaction.summarize import Summarizer, SummaryAborted, SummaryFailed
 from piolet.harness.errors import Cancelled, CompactionFailed, HarnessError, NothingToDo
 from piolet.harness.events import (
     CompactionEnd,
@@ -35,6 +33,8 @@ from piolet.llm.messages import AssistantMessage
 from piolet.llm.model import Context, Model, StreamOptions
 
 if TYPE_CHECKING:
+    from piolet.harness.compaction.prepare import Preparation
+    from piolet.harness.compaction.summarize import Summarizer
     from piolet.harness.harness import AgentHarness
 
 _PREFIXES = {
@@ -120,6 +120,8 @@ class Compactor:
         A manual one raises `NothingToDo`, `Cancelled`, `CompactionFailed`. Raises `SessionError` if the session could
         not take it. Nothing is stored unless it succeeds.
         """
+        from piolet.harness.compaction.prepare import prepare
+
         path = self._recent_path()
         preparation = prepare(path, self.settings())
         if preparation is None and reason != "manual":
@@ -159,6 +161,8 @@ class Compactor:
         signal: AbortSignal,
     ) -> CompactionProposal:
         """Return the summary to store: a hook's, or one that a model writes."""
+        from piolet.harness.compaction.summarize import SummaryAborted, SummaryFailed
+
         harness = self._harness
         if harness.hooks.wanted(SESSION_BEFORE_COMPACT):
             event = BeforeCompact(preparation, harness.session.path_to(), focus, reason, will_retry, signal)
@@ -226,6 +230,8 @@ class Compactor:
         reason: CompactionReason | None = None,
     ) -> Summarizer:
         """Return who writes summaries now; transient failures are retried by the policy of the harness."""
+        from piolet.harness.compaction.summarize import Summarizer, SummaryAborted, SummaryFailed
+
         harness = self._harness
 
         async def ask(model: Model, context: Context, options: StreamOptions) -> AssistantMessage:

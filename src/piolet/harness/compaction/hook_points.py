@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from piolet.base.abort import AbortSignal
-from piolet.harness.compaction.prepare import Preparation
 from piolet.harness.events import CompactionReason
 from piolet.harness.hooks import Hook
 from piolet.harness.session.entries import Entry
 from piolet.llm.messages import Usage
+
+if TYPE_CHECKING:
+    from piolet.harness.compaction.prepare import Preparation
 
 
 class CompactionProposal(Struct, frozen=True):

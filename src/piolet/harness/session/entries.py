@@ -3,8 +3,6 @@
 camelCase on disk, tagged by ``type``. A field without default is always written; one that is None is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 

@@ -160,11 +160,12 @@ class Index:
 
     def ancestors(self, leaf: str | None) -> Iterator[Head]:
         """Give `leaf`, its parent, and so on. In a cycle it ends when more entries were given than there are."""
-        steps = 0
-        while leaf is not None and steps <= len(self.by_id) and (head := self.by_id.get(leaf)) is not None:
+        by_id = self.by_id
+        for _ in range(len(by_id) + 1):
+            if leaf is None or (head := by_id.get(leaf)) is None:
+                return
             yield head
             leaf = head.parent_id
-            steps += 1
 
     def _set_aside(self, kind: ProblemKind, text: str) -> None:
         self.problems.append(Problem(kind, self._lines, text))
@@ -209,16 +210,17 @@ class Index:
         model: ModelRef | None = None,
         level: str | None = None,
     ) -> None:
+        by_id = self.by_id
         if parent_id is not None:
-            if (parent := self.by_id.get(parent_id)) is not None:
+            if (parent := by_id.get(parent_id)) is not None:
                 parent_id = parent.id  # one string for both
             else:
                 self._orderly = False
-        if id in self.by_id:
-            self._orderly = False
         head = Head(position, kind, id, parent_id, role, link, model, level)
+        if by_id.setdefault(id, head) is not head:
+            by_id[id] = head
+            self._orderly = False
         self.heads.append(head)
-        self.by_id[id] = head
 
     def _model(self, provider: str, model_id: str) -> ModelRef:
         known = self._last_model

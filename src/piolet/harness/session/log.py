@@ -28,7 +28,6 @@ from piolet.harness.session.errors import (
 )
 from piolet.harness.session.index import Head, Index, ModelRef
 from piolet.harness.session.jsonl import JsonlStorage
-from piolet.harness.session.migration import migrate_file, migrated_text
 from piolet.harness.session.reading import read_entry
 from piolet.harness.session.storage import MemoryStorage, Storage, Text
 from piolet.llm.messages import AssistantMessage, ToolResultMessage
@@ -73,6 +72,8 @@ class EntryLog:
         index = _read(storage, cursory=status.st_size > _LONG and _is_compacted(path, status.st_size))
         assert index.header is not None
         if index.header.version < VERSION:
+            from piolet.harness.session.migration import migrate_file, migrated_text
+
             storage.close()
             if read_only:
                 storage = MemoryStorage(migrated_text(path))

@@ -1,7 +1,5 @@
 """What is read of a line in passing: enough for the index, while msgspec checks the rest of the line and skips it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias

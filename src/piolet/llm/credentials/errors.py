@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from piolet.base.likeness import did_you_mean
 from piolet.llm.errors import LlmError
 
 
@@ -38,6 +37,8 @@ class UnknownProvider(CredentialError):
     """There is no provider of that name among those `known`."""
 
     def __init__(self, provider: str, known: Sequence[str]) -> None:
+        from piolet.base.likeness import did_you_mean
+
         meant = did_you_mean(provider, known)
         super().__init__(f'Unknown provider "{provider}". Known ones: {", ".join(known)}.{meant}')
 

@@ -1,7 +1,5 @@
 """A login as data: addresses and a client id that the user or an extension gives."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

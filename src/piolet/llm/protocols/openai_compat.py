@@ -3,8 +3,6 @@
 Source: providers, section 5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
