@@ -76,3 +76,16 @@ def test_escapes_in_the_name_of_a_page_do_not_reach_the_terminal(
     assert done.exit == 0
     assert "\x1b" not in done.stdout
     assert done.stdout.count("\n") == 1
+
+
+def test_an_export_is_a_page_or_a_session_file_as_its_name_says_and_goes_to_standard_output_too(
+    place: Place, saved: Path
+) -> None:
+    assert place.run("--export", str(saved), "new/out.jsonl").stdout == "Exported to: new/out.jsonl\n"
+    exported = (place.cwd / "new" / "out.jsonl").read_text().splitlines()
+    printed = place.run("sessions", "export", str(saved), "-").stdout.splitlines()
+    assert json.loads(exported[0])["type"] == "session"
+    assert exported[1:] == printed[1:] != []
+    page = place.run("--export", str(saved), "-")
+    assert (page.exit, page.stdout[:15]) == (0, "<!DOCTYPE html>")
+    assert [path.name for path in place.cwd.iterdir()] == ["new"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -73,7 +74,7 @@ def _parser() -> ArgumentParser:
         "file", nargs="?", metavar="FILE", help="where to write the page; default: a temporary folder"
     )
     add_for_one("export", _export, "write the current branch as a session file").add_argument(
-        "file", nargs="?", metavar="FILE", help="default: session-TIME.jsonl"
+        "file", nargs="?", metavar="FILE", help="default: session-TIME.jsonl; - for standard output"
     )
     add("import", _import, "copy a session file into this folder's sessions").add_argument("file", metavar="FILE")
     add_for_one("rename", _rename, "name a session").add_argument("name", nargs="+", metavar="NAME")
@@ -179,9 +180,12 @@ def _open_page(arguments: Namespace) -> int:
 
 
 def _export(arguments: Namespace) -> int:
-    from piolet.harness.session.copying import export_jsonl
+    from piolet.harness.session.copying import export_jsonl, exported_text
 
     with _open(arguments) as session, Progress("Exporting"):
+        if arguments.file == "-":
+            sys.stdout.buffer.write(exported_text(session))
+            return 0
         path = export_jsonl(session, arguments.file)
     return _print_result(arguments, {"path": path}, f"Exported to: {path}")
 

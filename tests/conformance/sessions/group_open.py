@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from piolet.app.opening import open_file as open_in_product
 from piolet.base.json import to_plain
-from piolet.harness.session.errors import SessionError
+from piolet.harness.session.errors import MissingCwd, SessionError
 from piolet.harness.session.session import Session
-from piolet.harness.session.upkeep import cwd_issue
 from tests.conformance.sessions.vectors import Matcher, expand, file_bytes
 
 
@@ -46,15 +46,19 @@ def open_file(vector: dict[str, Any]) -> None:
 
 
 def missing_cwd(vector: dict[str, Any]) -> None:
+    fallback = "/home/dev/current"
+    expected = vector["expected"]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.jsonl"
         path.write_bytes(file_bytes(vector["input"]))
-        with Session.open(str(path)) as session:
-            issue = cwd_issue(session, "/home/dev/current")
-    actual: dict[str, Any] = {"missing": issue is not None}
-    if issue is not None:
-        actual |= {"sessionCwd": issue.session_cwd, "fallbackCwd": issue.fallback_cwd}
-    Matcher().match(actual, vector["expected"])
+        told = None
+        try:
+            open_in_product(str(path), fallback).close()
+        except MissingCwd as error:
+            told = str(error)
+    assert (told is not None) == expected["missing"]
+    if told is not None:
+        assert all(named in told for named in (expected["sessionCwd"], expected["fallbackCwd"], str(path))), told
 
 
 OPS = {"open": open_file, "missing_cwd": missing_cwd}

@@ -12,7 +12,7 @@ import pytest
 from piolet.base.json import loads
 from piolet.harness.session.errors import NewerVersion, SessionError
 from piolet.harness.session.session import Session
-from piolet.harness.session.upkeep import cwd_issue, delete_session, rename_session
+from piolet.harness.session.upkeep import delete_session, rename_session
 from piolet.harness.session.verify import repair, verify
 from tests.harness.session.making import HEADER, entry, said, texts, write
 
@@ -209,17 +209,6 @@ def test_deleting_uses_a_trash_that_works(
     assert delete_session(str(path)) == how
     assert not path.exists()
     assert (tmp_path / "can" / "s.jsonl").exists() == kept
-
-
-def test_a_stored_working_directory_that_is_gone_is_told(tmp_path: Path) -> None:
-    with Session.open(str(write(tmp_path / "s.jsonl"))) as session:
-        issue = cwd_issue(session, "/here")
-        assert issue is not None
-        assert (issue.session_cwd, issue.fallback_cwd, issue.session_file) == (session.cwd, "/here", session.path)
-    with Session.open(str(write(tmp_path / "t.jsonl", header=HEADER | {"cwd": str(tmp_path)}))) as session:
-        assert cwd_issue(session, "/here") is None
-    assert cwd_issue(Session.in_memory("/nowhere/at/all"), "/here") is None
-    assert cwd_issue(Session.create("/nowhere/at/all", str(tmp_path)), "/here") is None
 
 
 # ------------------------------------------------------------------------------------------------------------- presence

@@ -8,8 +8,9 @@ from typing import Any
 
 from piolet.app.extensions.runner import ExtensionRunner
 from piolet.app.renderers.by_extensions import Renderers, ToolRenderers
-from piolet.app.renderers.view import ToolView
+from piolet.app.renderers.view import ToolRenderer, ToolView
 from piolet.base.ids import parse_time
+from piolet.harness.hooks import HookFailure, Hooks
 from piolet.harness.messages import CustomMessage
 from piolet.harness.session.entries import CustomEntry, CustomMessageEntry, MessageEntry
 from piolet.harness.session.session import Session
@@ -28,15 +29,17 @@ _TOKENS = {mark: token for token, mark in _MARKS.items()}
 
 
 class _Paper:
-    """Where extensions draw for a page. What raises is drawn as if nobody had offered to."""
+    """Where extensions draw for a page. What raises is reported, and drawn as if nobody had offered to."""
 
-    def __init__(self) -> None:
+    def __init__(self, hooks: Hooks) -> None:
         self.theme = UiTheme(_MARKS, hyperlinks=False)
+        self._hooks = hooks
 
     def attempt(self, owner: object, call: Callable[[], Any]) -> Any:
         try:
             return call()
-        except Exception:
+        except Exception as error:
+            self._hooks.report(HookFailure("export", owner, None, error, 0))
             return None
 
 
@@ -44,17 +47,23 @@ def drawn(session: Session, extensions: ExtensionRunner) -> dict[str, Any]:
     """Return what the extensions draw: by the id of the tool call or of the entry, lines as `as_json` gives them."""
     if not extensions.extensions:
         return {}
-    paper = _Paper()
+    paper = _Paper(extensions.runtime.hooks)
     renderers = Renderers(extensions, paper)
     tools = ToolRenderers(renderers, extensions, paper)
     calls: dict[str, ToolCall] = {}
     shown: dict[str, Any] = {}
+
+    def draw_call(call: ToolCall, result: ToolResultMessage | None) -> Any:
+        owner = extensions.drawing.tool_slots(call.name).owner
+        view = _view(call, result, session.cwd)
+        return paper.attempt(owner, lambda: _call(tools[call.name], view))
+
     for entry in session.entries:
         match entry:
             case MessageEntry(message=AssistantMessage() as message):
                 calls.update((call.id, call) for call in message.tool_calls if tools.drawn_by_extensions(call.name))
             case MessageEntry(message=ToolResultMessage(tool_call_id=id) as message) if id in calls:
-                shown[id] = _call(calls.pop(id), message, tools, session.cwd)
+                shown[id] = draw_call(calls.pop(id), message)
             case CustomMessageEntry():
                 time = parse_time(entry.timestamp) or 0
                 custom = CustomMessage(entry.custom_type, entry.content, entry.display, time, entry.details)
@@ -62,12 +71,12 @@ def drawn(session: Session, extensions: ExtensionRunner) -> dict[str, Any]:
             case CustomEntry():
                 shown[entry.id] = _twice(partial(renderers.entry, entry))
     for id, call in calls.items():  # without a result
-        shown[id] = _call(call, None, tools, session.cwd)
+        shown[id] = draw_call(call, None)
     return {id: lines for id, lines in shown.items() if lines is not None}
 
 
-def _call(call: ToolCall, result: ToolResultMessage | None, tools: ToolRenderers, cwd: str) -> dict[str, Any] | None:
-    view = ToolView(
+def _view(call: ToolCall, result: ToolResultMessage | None, cwd: str) -> ToolView:
+    return ToolView(
         name=call.name,
         args=call.arguments,
         state="running" if result is None else "done",
@@ -76,12 +85,11 @@ def _call(call: ToolCall, result: ToolResultMessage | None, tools: ToolRenderers
         is_error=result is not None and result.is_error,
         cwd=cwd,
     )
-    renderer = tools[call.name]
-    try:
-        body = _twice(partial(renderer.body, view))
-        return {"call": as_json(renderer.call(view, _FOLDED)), "boxed": renderer.boxed, **(body or {})}
-    except Exception:  # the usual renderer may meet arguments of any shape
-        return None
+
+
+def _call(renderer: ToolRenderer, view: ToolView) -> dict[str, Any]:
+    body = _twice(partial(renderer.body, view))
+    return {"call": as_json(renderer.call(view, _FOLDED)), "boxed": renderer.boxed, **(body or {})}
 
 
 def _twice(draw: Callable[[Frame], Sequence[Line] | None]) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ from piolet.harness.session.jsonl import JsonlStorage, create_file
 from piolet.harness.session.migration import migrated_text
 from piolet.harness.session.naming import dashed, file_name
 from piolet.harness.session.reading import read_header
-from piolet.harness.session.session import Session, is_answer, new_header
+from piolet.harness.session.session import Session, draft_text, is_answer, new_header
 from piolet.harness.session.storage import Storage, parsed_lines
 from piolet.llm.messages import AssistantMessage, UserMessage, text_of
 
@@ -108,23 +108,27 @@ def forked_lines(source: str, *, migrate: bool) -> list[bytes]:
 def export_jsonl(session: Session, path: str | None = None, leaf: str | EllipsisType | None = ...) -> str:
     """Write the branch that ends in `leaf` (default: the current leaf) as a session file; return its path.
 
-    Each entry gets the one before it as parent. `path` defaults to ``session-TIME.jsonl`` in the process's folder;
-    folders are made; a file that is there is replaced.
+    `path` defaults to ``session-TIME.jsonl`` in the process's folder; folders are made; a file that is there is
+    replaced.
     """
-    now = iso_time()
-    path = os.path.abspath(path or f"session-{dashed(now)}.jsonl")
+    path = os.path.abspath(path or f"session-{dashed(iso_time())}.jsonl")
     if session.path is not None and os.path.realpath(path) == os.path.realpath(session.path):
         raise SessionError(f"{path} is the session itself; choose another file for the export")
-    header = Header(VERSION, session.id, now, session.header.cwd or session.cwd)
-    lines = (encode(header), *_relinked(session, session.path_heads(leaf)))
+    text = exported_text(session, leaf)
     try:
         make_private_folder(Path(path).parent)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(fd, "wb") as file:
-            file.writelines(line + b"\n" for line in lines)
+            file.write(text)
     except OSError as error:
         raise WriteFailed(f"{path} cannot be written: {error.strerror}") from error
     return path
+
+
+def exported_text(session: Session, leaf: str | EllipsisType | None = ...) -> bytes:
+    """Return a session file with the branch that ends in `leaf`. Each entry gets the one before it as parent."""
+    header = Header(VERSION, session.id, iso_time(), session.header.cwd or session.cwd)
+    return draft_text(header, _relinked(session, session.path_heads(leaf)))
 
 
 def import_jsonl(source: str, folder: str, *, cwd_override: str | None = None) -> str:

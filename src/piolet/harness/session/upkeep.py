@@ -1,4 +1,4 @@
-"""What people do with session files besides talking: rename, delete, see whether the working directory is there."""
+"""What people do with session files besides talking: rename and delete."""
 
 from __future__ import annotations
 
@@ -6,30 +6,12 @@ import os
 import shutil
 from typing import Literal
 
-from msgspec import Struct
-
 from piolet.harness.session.errors import NotASession, SessionError, WriteFailed
 from piolet.harness.session.places import discover_header
 from piolet.harness.session.presence import Presence
 from piolet.harness.session.session import Session
 
 _TRASHES = (("trash",), ("trash-put",), ("gio", "trash"))
-
-
-class CwdIssue(Struct, frozen=True):
-    """The stored working directory of a session is gone; `fallback_cwd` could take its place."""
-
-    session_file: str
-    session_cwd: str
-    fallback_cwd: str
-
-
-def cwd_issue(session: Session, fallback_cwd: str) -> CwdIssue | None:
-    """Return what is wrong with the stored working directory of a session that has a file; None if nothing is."""
-    cwd = session.header.cwd
-    if session.path is None or not session.saved or not cwd or os.path.isdir(cwd):
-        return None
-    return CwdIssue(session.path, cwd, fallback_cwd)
 
 
 def rename_session(path: str, name: str) -> str | None:

@@ -116,8 +116,3 @@ def hotkeys(keymap: Keymap) -> Iterator[tuple[str, str, str]]:
             group = line
         elif keys := keymap.keys(action):
             yield group, " / ".join(keys), text.strip()
-
-
-def described_actions() -> set[str]:
-    """Return the actions that have a description."""
-    return {line.split()[0] for line in _TABLE.strip().split("\n") if "." in line.split()[0]}
