@@ -252,6 +252,7 @@ class Settings:
     output_pad = Key("outputPad", 1, lambda value: 0 if _int(value) == 0 else 1, (0, 1))
     autocomplete_max_visible = _number("autocompleteMaxVisible", 5, (3, 20))
     show_hardware_cursor = _flag("showHardwareCursor", False)
+    animations = _flag("piolet.animations", True, user_only=True)
     show_images = _flag("terminal.showImages", True)
     image_width_cells = Key("terminal.imageWidthCells", 60, _image_width, (1, 10000))
     clear_on_shrink = _flag("terminal.clearOnShrink", False)

@@ -14,13 +14,16 @@ WORKING = "Working"
 
 @dataclass
 class Activity:
-    """`message`: what is being done, empty when nothing is. `until`: when a wait is over, on the clock of `line`.
+    """`message`: what is being done, empty when nothing is. `began`, `wait_seconds`: when a wait began, on the clock of
+    `line`, and how long it lasts. Unless `animated`, nothing changes while time passes.
 
     `word`, `frames`, `seconds` and `visible` are what an extension may change of the working indicator.
     """
 
     message: str = ""
-    until: float | None = None
+    began: float = 0.0
+    wait_seconds: float = 0.0
+    animated: bool = True
     word: str = WORKING
     frames: Sequence[str] = SPINNER
     seconds: float = SPINNER_SECONDS
@@ -36,23 +39,30 @@ class Activity:
 
     def work(self) -> None:
         """The model or its tools are at work."""
-        self.message, self.until = self.word, None
+        self.message = self.word
 
     def say(self, message: str) -> None:
         """Something else is being done."""
-        self.message, self.until = message, None
+        self.message = message
 
-    def wait(self, message: str, until: float) -> None:
+    def wait(self, message: str, now: float, seconds: float) -> None:
         """A wait that ends by itself; ``{}`` in `message` stands for the seconds that are left."""
-        self.message, self.until = message, until
+        self.message, self.began, self.wait_seconds = message, now, seconds
 
     def end(self) -> None:
-        self.message, self.until = "", None
+        self.message = ""
 
     def line(self, now: float) -> Line:
         """Return what the rule says at `now` (seconds); blank when nothing is under way."""
         if not self.message or not self.visible:
             return BLANK
-        frame = self.frames[int(now / self.seconds) % len(self.frames)] if self.frames else ""
-        left = "" if self.until is None else str(max(1, math.ceil(self.until - now)))
-        return busy_text(frame, self.message.replace("{}", left))
+        passed = now - self.began if self.animated else 0.0
+        left = max(1, math.ceil(self.wait_seconds - passed))
+        return busy_text(self._frame(now), self.message.replace("{}", str(left)))
+
+    def _frame(self, now: float) -> str:
+        if not self.frames:
+            return ""
+        if not self.animated:  # a sign that is made to turn says nothing when it stands
+            return "" if self.frames == SPINNER else self.frames[0]
+        return self.frames[int(now / self.seconds) % len(self.frames)]

@@ -76,6 +76,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         )
         # Our lines bring the colours that the terminal can show; a guess of the toolkit would only spoil them.
         self.console = Console(color_system="truecolor", force_terminal=True, file=self.console.file)
+        self.animation_level = "none"  # what moves here is our own, and can be switched off
         self._streams = streams
         if streams is not None:  # the toolkit would swallow what is printed; the streams show it
             self._capture_stdout, self._capture_stderr = sys.stdout, sys.stderr  # type: ignore[assignment]

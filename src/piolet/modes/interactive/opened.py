@@ -79,12 +79,14 @@ class Opened:
         view.wheel_rows = settings.fullscreen_wheel_scroll_lines or WHEEL_ROWS
         look.cwd, look.home = str(services.cwd), str(services.options.home)
         look.hide_thinking = settings.hide_thinking_block
+        face.progress.activity.animated = settings.animations
         face.use_theme(settings.theme)
         view.set_frame(
             padding=settings.output_pad,
             hyperlinks=face.looks.caps.hyperlinks,
             code_indent=settings.code_block_indent,
             expand_key=face.keymap.label("app.tools.expand"),
+            animated=settings.animations,
         )
         face.app.show_cursor(settings.show_hardware_cursor)
         face.refresh()

@@ -74,7 +74,8 @@ class Progress:
             case AutoRetryStart():
                 activity.wait(
                     f"Retrying ({event.attempt}/{event.max_attempts}) in {{}}s... (escape to cancel)",
-                    time.monotonic() + event.delay_ms / 1000,
+                    time.monotonic(),
+                    event.delay_ms / 1000,
                 )
             case CompactionStart(reason=reason):
                 why = {"threshold": " (context nearly full)", "overflow": " (context full)"}.get(reason, "")
@@ -82,7 +83,8 @@ class Progress:
             case SummarizationRetryScheduled():
                 activity.wait(
                     f"Retrying the summary ({event.attempt}/{event.max_attempts}) in {{}}s... (escape to cancel)",
-                    time.monotonic() + event.delay_ms / 1000,
+                    time.monotonic(),
+                    event.delay_ms / 1000,
                 )
             case CompactionEnd():
                 self._end_compaction(event)
@@ -126,10 +128,11 @@ class Progress:
     def refresh(self) -> None:
         """Show what is under way, and let time pass while something is."""
         app, busy = self._face.app, self.activity.busy
+        changing = busy and (self.activity.animated or self._face.shell.running)
         self._tick()
-        if busy and self._stop_ticking is None:
+        if changing and self._stop_ticking is None:
             self._stop_ticking = app.every(self.activity.seconds, self._tick)
-        elif not busy and self._stop_ticking is not None:
+        elif not changing and self._stop_ticking is not None:
             self._stop_ticking()
             self._stop_ticking = None
         wanted = busy and self._face.ready and self._face.runtime.services.settings.show_terminal_progress

@@ -54,6 +54,11 @@ class Tui:
         return width, height
 
     @property
+    def animated(self) -> bool:
+        """Whether things may move by themselves; some users do not want that."""
+        return self._face.progress.activity.animated
+
+    @property
     def editor_text(self) -> str:
         """What is in the editor."""
         return self._face.editor.buffer.value

@@ -98,7 +98,7 @@ class ToolBlock:
     def lines(self, frame: Frame) -> Sequence[Line]:
         args = self._pieces.value if self._args is None else self._args
         view = replace(self._view, args=args)
-        if self.running:
+        if self.running and frame.animated:
             view = replace(view, seconds=time.monotonic() - self._started)
         return tool_lines(view, frame, self._renderers, self._on_error)
 

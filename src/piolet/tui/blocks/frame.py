@@ -19,7 +19,8 @@ MAX_MARKDOWN = 200_000
 @dataclass(frozen=True, slots=True)
 class Frame:
     """`width`: cells of a row. `expanded`: foldable things are shown whole. `padding`: blank cells left and right of
-    text without a box (setting ``outputPad``). `expand_key`: the key that unfolds, for hints."""
+    text without a box (setting ``outputPad``). `expand_key`: the key that unfolds, for hints. `animated`: what tells the
+    time that passes may change by itself."""
 
     width: int
     expanded: bool = False
@@ -27,6 +28,7 @@ class Frame:
     hyperlinks: bool = True
     code_indent: str = "  "
     expand_key: str = "ctrl+o"
+    animated: bool = True
 
     def look(self, base: Style = PLAIN) -> Look:
         """Return how markdown is drawn here."""

@@ -66,6 +66,7 @@ def rows(face: Face) -> list[SettingRow]:
         row("Block images", Settings.block_images, _ON_OFF, "Never send images to a model"),
         row("Skill commands", Settings.enable_skill_commands, _ON_OFF, "Suggest skills as /skill:name commands"),
         row("Show hardware cursor", Settings.show_hardware_cursor, _ON_OFF, "Show the terminal's own cursor too"),
+        row("Animations", Settings.animations, _ON_OFF, "A sign that turns and times that count while work goes on"),
         row("Editor padding", Settings.editor_padding_x, range(4), "Blank columns left and right in the editor"),
         row("Output padding", Settings.output_pad, (1, 0), "Blank columns left and right of text"),
         row(
