@@ -4,9 +4,16 @@ from typing import Any
 
 import pytest
 
+from piolet.llm.messages import THINKING_LEVELS
+from piolet.tui.blocks.bash import BashView, bash_lines
+from piolet.tui.blocks.frame import Frame
+from piolet.tui.blocks.messages import assistant_lines, compaction_lines, custom_lines, thinking_lines, user_lines
+from piolet.tui.blocks.rules import rule
+from piolet.tui.spans import Line, Style, row
 from piolet.tui.theme import (
     BACKGROUND_TOKENS,
     FALLBACKS,
+    FOREGROUND_TOKENS,
     TOKENS,
     ThemeError,
     appearance_from_colorfgbg,
@@ -15,15 +22,10 @@ from piolet.tui.theme import (
 )
 from piolet.tui.theme_builtin import BUILT_IN_THEMES, built_in_theme, theme_file
 from piolet.tui.theme_color import contrast
+from piolet.tui.transcript_marks import mark_found
 
-LINES = {"border", "borderAccent", "borderMuted", "mdHr", "mdCodeBlockBorder", "mdQuoteBorder", "scrollbarTrack"}
-PANELS = {
-    "userMessageBg": ["userMessageText", "mdHeading", "mdLink", "mdCode", "mdQuote", "mdListBullet", "accent"],
-    "customMessageBg": ["customMessageText", "customMessageLabel", "mdHeading", "mdLink", "mdCode", "mdQuote"],
-    "selectedBg": ["text", "muted", "accent", "success", "warning", "error"],
-    "searchMatchBg": ["searchMatchText"],
-}
-TOOL_TEXT = ["toolTitle", "toolOutput", "toolDiffAdded", "toolDiffRemoved", "toolDiffContext", "accent", "muted", "dim"]
+#: What never draws letters.
+LINES = {"borderMuted", "mdHr", "mdQuoteBorder", "scrollbarTrack"}
 TERMINALS = {"dark": ["#000000", "#1e1e1e", "#282c34"], "light": ["#ffffff", "#f8f8f8", "#eff1f5"]}
 
 
@@ -40,23 +42,65 @@ def test_there_are_56_tokens_of_which_51_are_required() -> None:
     assert len(set(TOKENS) - set(FALLBACKS)) == 51
 
 
+@pytest.mark.parametrize("truecolor", [True, False])
 @pytest.mark.parametrize("name", BUILT_IN_THEMES)
-def test_built_in_text_can_be_read_where_it_usually_stands(name: str) -> None:
+def test_all_text_can_be_read_wherever_it_may_stand(name: str, truecolor: bool) -> None:
     found = built_in_theme(name)
     assert found.appearance == name
-    pairs = [(token, ground) for token in TOKENS for ground in TERMINALS[name] if token not in BACKGROUND_TOKENS]
-    pairs += [(token, found.colors[panel]) for panel, tokens in PANELS.items() for token in tokens]
-    pairs += [
-        (token, found.colors[panel])
-        for panel in ("toolPendingBg", "toolSuccessBg", "toolErrorBg")
-        for token in [*TOOL_TEXT, *(token for token in TOKENS if token.startswith("syntax"))]
-    ]
+    colors = found.palette(truecolor=truecolor)
+    texts = [token for token in FOREGROUND_TOKENS if token not in LINES]
+    grounds = {token: colors[token] for token in BACKGROUND_TOKENS if token != "searchMatchBg"}
+    pairs = [(token, where, color) for token in texts for where, color in grounds.items()]
+    pairs += [(token, "the terminal's", color) for token in texts for color in TERMINALS[name]]
+    pairs.append(("searchMatchText", "searchMatchBg", colors["searchMatchBg"]))
     poor = {
-        f"{token} on {ground}": round(contrast(found.colors[token], ground), 2)
-        for token, ground in pairs
-        if token not in LINES and contrast(found.colors[token], ground) < 4.5
+        f"{token} on {where} {color}": round(contrast(colors[token], color), 2)
+        for token, where, color in pairs
+        if contrast(colors[token], color) < 4.5
     }
     assert poor == {}
+
+
+SAMPLE = """# One
+
+> a quote `x` [there](https://x.example)
+
+---
+
+- [x] done
+
+```python
+def f(x): return "s" + 1  # no
+```
+
+| a | b |
+| - | - |
+| 1 | *2* |
+"""
+
+
+def test_what_draws_lines_draws_no_letters_and_places_found_have_their_own_colour() -> None:
+    frame = Frame(60, expanded=True, hyperlinks=False)
+    drawn = [
+        *user_lines(SAMPLE, frame, ["[image: image/png]"]),
+        *assistant_lines(SAMPLE, frame),
+        *thinking_lines(SAMPLE, frame),
+        *custom_lines("note", SAMPLE, frame),
+        *compaction_lines(SAMPLE, 1000, frame),
+        *bash_lines(BashView("ls", SAMPLE, exit_code=1, full_output_path="/f"), frame),
+        *rules(),
+    ]
+    spans = {span.style for line in drawn for span in line if any(map(str.isalnum, span.text))}
+    assert {style.fg for style in spans} & LINES == set()
+    assert {style.fg for style in spans} >= {"mdCodeBlockBorder", "mdQuote", "mdLinkUrl", "syntaxComment", "muted"}
+    assert {style.bg for style in spans} == {None, "userMessageBg", "customMessageBg"}
+    found = [span.style for line in drawn for span in mark_found(line, "a") if span.text in ("a", "A")]
+    assert {(style.fg, style.bg) for style in found} == {("searchMatchText", "searchMatchBg")}
+
+
+def rules() -> list[Line]:
+    """Return the editor's rules of all levels, with what stands in them."""
+    return [rule(60, f"thinking{level.title()}", row("text", Style("muted")), "3 more") for level in THINKING_LEVELS]
 
 
 @pytest.mark.parametrize("name", BUILT_IN_THEMES)

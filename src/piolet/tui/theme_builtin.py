@@ -1,6 +1,6 @@
 """The themes that come with the program: ``dark`` and ``light``, in the form of theme files.
 
-Text keeps a contrast of at least 4.5 to the backgrounds that it usually stands on.
+Text keeps a contrast of at least 4.5 to every background that it may stand on, as the nearest of 256 colours too.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _ROLES = {
     "ink": "text userMessageText customMessageText toolTitle syntaxVariable scrollbarThumb searchMatchText",
     "soft": "toolOutput mdCodeBlock syntaxOperator syntaxPunctuation",
     "gray": "muted thinkingText toolDiffContext mdQuote mdLinkUrl",
-    "faint": "dim thinkingOff syntaxComment",
-    "line": "borderMuted mdHr mdCodeBlockBorder mdQuoteBorder scrollbarTrack",
+    "faint": "dim thinkingOff syntaxComment mdCodeBlockBorder",
+    "line": "borderMuted mdHr mdQuoteBorder scrollbarTrack",
     "ice": "accent border mdLink syntaxFunction thinkingLow",
     "deep": "borderAccent mdListBullet thinkingMinimal",
     "moss": "success toolDiffAdded syntaxString",
@@ -44,11 +44,11 @@ _DARK: dict[str, Any] = {
         "lagoon": "#6fcfc0",
     },
     "backgrounds": {
-        "selectedBg": "#2f3b4c",
+        "selectedBg": "#252f5c",
         "searchMatchBg": "#5a4717",
-        "userMessageBg": "#262c35",
-        "customMessageBg": "#2c2735",
-        "toolPendingBg": "#23272d",
+        "userMessageBg": "#282b30",
+        "customMessageBg": "#2b2932",
+        "toolPendingBg": "#24272c",
         "toolSuccessBg": "#1f2a24",
         "toolErrorBg": "#33222a",
     },
@@ -65,11 +65,11 @@ _LIGHT: dict[str, Any] = {
         "faint": "#5a6570",
         "line": "#b3bcc5",
         "ice": "#0a5c8f",
-        "deep": "#3a4fa8",
+        "deep": "#2e3a9e",
         "moss": "#226329",
         "rust": "#a3271c",
-        "amber": "#7a4e00",
-        "heather": "#74379a",
+        "amber": "#6e4400",
+        "heather": "#6a2f94",
         "lagoon": "#08605a",
     },
     "backgrounds": {

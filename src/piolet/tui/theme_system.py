@@ -8,7 +8,7 @@ from typing import Final
 from piolet.tui.spans import Color
 from piolet.tui.theme import BACKGROUND_TOKENS, SYSTEM, TOKENS, Appearance, Theme
 from piolet.tui.theme_builtin import roles
-from piolet.tui.theme_color import contrast, rgb
+from piolet.tui.theme_color import contrast, rgb, to_index
 
 #: Between text and whatever it may stand on.
 LEAST_CONTRAST: Final = 4.5
@@ -28,9 +28,10 @@ _PANELS: dict[str, tuple[int | None, float]] = {
 }
 
 
-def system_theme(answers: Mapping[str, str], appearance: Appearance) -> Theme:
+def system_theme(answers: Mapping[str, str], appearance: Appearance, *, truecolor: bool = True) -> Theme:
     """Return the theme for a terminal that said what its colours are: `answers` by ``10`` (text), ``11`` (background)
     and ``4;0`` to ``4;15``, as ``#rrggbb``. One that did not say text and background is left to its own colours.
+    Without `truecolor` all are such as the terminal's 256 have. A panel on which nothing could be read is left out.
     """
     ink, ground = answers.get("10"), answers.get("11")
     if ink is None or ground is None:
@@ -39,26 +40,27 @@ def system_theme(answers: Mapping[str, str], appearance: Appearance) -> Theme:
     def hue(index: int) -> str:
         return answers.get(f"4;{index}") or _hex(rgb(index))
 
-    backgrounds = {
-        token: mix(ground, ink if index is None else hue(index), share) for token, (index, share) in _PANELS.items()
-    }
-    grounds = [ground, *backgrounds.values()]
-    ink = readable(ink, grounds)
-    colors: dict[str, Color] = dict(backgrounds)
+    def shown(color: str) -> str:
+        return color if truecolor else _hex(rgb(to_index(color)))
+
+    far, near = sorted(("#ffffff", "#000000"), key=lambda color: -contrast(color, ground))
+    colors: dict[str, Color] = {}
+    for token, (index, share) in _PANELS.items():
+        over = ink if index is None else hue(index)
+        panels = [shown(mix(ground, color, share)) for color in (over, near)]
+        colors[token] = next((panel for panel in panels if contrast(far, panel) >= LEAST_CONTRAST), "")
+    grounds = [ground, *(panel for panel in colors.values() if panel != "")]
+
+    def readable(color: str) -> str:
+        """Return `color`, moved to white or black as far as it must be to be read on all grounds."""
+        steps = (shown(mix(color, far, step / 20)) for step in range(21))
+        return next(step for step in steps if min(contrast(step, ground) for ground in grounds) >= LEAST_CONTRAST)
+
+    ink = readable(ink)
     for token, role in roles().items():
         color = hue(_HUES[role]) if role in _HUES else mix(ground, ink, _GRAYS[role])
-        colors[token] = color if role == "line" else readable(color, grounds)
+        colors[token] = color if role == "line" else readable(color)
     return Theme(SYSTEM, appearance, colors)
-
-
-def readable(color: str, grounds: list[str]) -> str:
-    """Return `color`, moved to white or black as far as it must be to be read on all of `grounds`."""
-    target = max("#ffffff", "#000000", key=lambda end: min(contrast(end, ground) for ground in grounds))
-    for step in range(21):
-        mixed = mix(color, target, step / 20)
-        if min(contrast(mixed, ground) for ground in grounds) >= LEAST_CONTRAST:
-            return mixed
-    return target
 
 
 def mix(one: str, other: str, share: float) -> str:

@@ -50,7 +50,7 @@ class Looks:
 
     def system(self) -> Theme:
         """Return the theme of what the terminal has said of its colours."""
-        return system_theme(self._answers, self.appearance)
+        return system_theme(self._answers, self.appearance, truecolor=self.caps.colors == "truecolor")
 
     def hear(self, report: str) -> bool:
         """Take in a reply of the terminal; return whether the colours are to be chosen anew."""

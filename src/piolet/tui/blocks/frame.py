@@ -19,8 +19,8 @@ MAX_MARKDOWN = 200_000
 @dataclass(frozen=True, slots=True)
 class Frame:
     """`width`: cells of a row. `expanded`: foldable things are shown whole. `padding`: blank cells left and right of
-    text without a box (setting ``outputPad``). `expand_key`: the key that unfolds, for hints. `animated`: what tells the
-    time that passes may change by itself."""
+    text without a box (setting ``outputPad``). `expand_key`: the key that unfolds, for hints. `animated`: what tells
+    the time that passes may change by itself."""
 
     width: int
     expanded: bool = False
