@@ -27,12 +27,13 @@ from msgspec import Struct, field
 
 from piolet.agent.tools import AgentTool
 from piolet.base.json import dumps, number
+from piolet.base.regex import compiled_later
 from piolet.llm.messages import ToolCall
 
 _CHECKED: Final = {"type", "properties", "required", "items", "enum", "const", "additionalProperties", "anyOf", "$ref"}
 _SILENT: Final = {"title", "description", "default", "examples", "$schema", "$id", "$comment", "$defs", "definitions"}
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NUMBER: Final = compiled_later(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_SURROGATE: Final = compiled_later("[\ud800-\udfff]")
 _ABSENT: Final = object()
 
 

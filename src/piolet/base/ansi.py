@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from piolet.base.regex import compiled_later
 
-_controls = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_controls = compiled_later(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # In this order; bodies stop at what may begin another sequence, so that the search stays linear.
-_sequences = re.compile(
+_sequences = compiled_later(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\Z)"  # CSI, cut off or not
     r"|(?:\x1b\]|\x9d)[^\x07\n\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c|\Z)"  # OSC, on one line
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x80-\x9f]*(?:\x1b\\|\x9c)"  # DCS, SOS, PM, APC

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from piolet.base.regex import compiled_later
+
 MAX_DEPTH = 100
 
 
@@ -44,16 +46,16 @@ def parse_fields(text: str) -> tuple[dict[str, Any], str]:
 
 # ------------------------------------------------------------------------------------------------------ YAML's subset
 
-_NULL = re.compile(r"~|null|Null|NULL|")
-_BOOL = re.compile(r"(true|True|TRUE)|false|False|FALSE")
-_INT = re.compile(r"[-+]?[0-9]+")
-_RADIX_INT = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_NULL = compiled_later(r"~|null|Null|NULL|")
+_BOOL = compiled_later(r"(true|True|TRUE)|false|False|FALSE")
+_INT = compiled_later(r"[-+]?[0-9]+")
+_RADIX_INT = compiled_later(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = compiled_later(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_SPECIAL_FLOAT = compiled_later(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 # ``key: value`` with a value that needs no YAML parser: plain and harmless, or quoted without escapes.
-_EASY_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*): +(?:\"([ -~]*)\"|'([ -~]*)'|([A-Za-z0-9_./(][ -~]*?)) *")
-_TAB_AS_INDENTATION = re.compile(r"^ *\t", re.MULTILINE)
-_HARD_PLAIN = re.compile(r": | #|:\Z")
+_EASY_LINE = compiled_later(r"([A-Za-z][A-Za-z0-9_-]*): +(?:\"([ -~]*)\"|'([ -~]*)'|([A-Za-z0-9_./(][ -~]*?)) *")
+_TAB_AS_INDENTATION = compiled_later(r"^ *\t", re.MULTILINE)
+_HARD_PLAIN = compiled_later(r": | #|:\Z")
 
 
 def _load(yaml: str) -> Any:

@@ -6,8 +6,10 @@ import json
 import re
 from typing import Any
 
+from piolet.base.regex import compiled_later
+
 # Strings come first, so that nothing inside one counts as a comment or comma.
-_piece = re.compile(
+_piece = compiled_later(
     r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/|,(?=(?>\s+|//[^\r\n]*|/\*.*?\*/)*+[}\]])',
     re.DOTALL,
 )

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from piolet.base.json import loads
+from piolet.base.regex import compiled_later
 
 EXACT_CHARS = 16_384
 """Up to here every look at growing arguments parses all of them; beyond, only after some growth."""
@@ -92,8 +93,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 2000 else f"{text[:2000]}… ({len(text)} characters)"
 
 
-_string = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
-_flaw = re.compile(r'\\u[0-9a-fA-F]{4}|\\["\\/bfnrt]|\\u?|[\x00-\x1f]')
+_string = compiled_later(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+_flaw = compiled_later(r'\\u[0-9a-fA-F]{4}|\\["\\/bfnrt]|\\u?|[\x00-\x1f]')
 
 
 def repair(text: str) -> str:
@@ -105,7 +106,7 @@ def repair(text: str) -> str:
 
 
 _short_escapes = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\b": r"\b", "\f": r"\f"}
-_open_escape = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_open_escape = compiled_later(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 
 
 def _mended(flaw: re.Match[str], text: str, string_end: int) -> str:

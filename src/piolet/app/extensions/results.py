@@ -5,7 +5,6 @@ Keys of mappings may be in snake case or camel case. What does not fit raises Ty
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -17,6 +16,7 @@ from piolet.app.extensions.fitting import check_fit
 from piolet.app.hook_points import Cancel, ForkDecision, InputResult, ResourcePaths, UserBashResult
 from piolet.app.trust import TrustDecision
 from piolet.base.ids import now_ms
+from piolet.base.regex import compiled_later
 from piolet.harness.compaction.hook_points import (
     BranchSummaryProposal,
     CompactDecision,
@@ -75,7 +75,7 @@ _DRAFTS: Mapping[str, type[Struct]] = {
     "context_edit": ContextEditDraft,
     "compaction": CompactionDraft,
 }
-_CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_CAMEL = compiled_later(r"(?<=[a-z0-9])([A-Z])")
 
 
 def as_result(event: str, value: object) -> object:

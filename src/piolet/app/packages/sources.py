@@ -14,16 +14,19 @@ from msgspec import Struct
 
 from piolet.app.packages.distributions import PACKAGES, entry_points, module_folder, normal_name
 from piolet.base.paths import resolve_path
+from piolet.base.regex import compiled_later
 from piolet.base.urls import without_credentials
 
-_URL = re.compile(r"(?P<scheme>https?|ssh|git)://(?:[^/@]*@)?(?P<host>[^/:@]+)(?::[0-9]+)?/(?P<path>[^#?]+)")
-_SCP = re.compile(r"[^/@:]+@(?P<host>[^/:@]+):(?P<path>[^#?]+)")
-_SHORT = re.compile(r"(?P<host>localhost|[^/:@]+\.[^/:@]+)/(?P<path>[^#?]+)")
-_EXACT_VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?")
-_NPM = re.compile(r"(?P<name>@?[^@]+)(?:@(?P<version>.+))?")
-_NPM_NAME = re.compile(r"(?:@\w[\w.-]*/)?\w[\w.-]*")
-_PYPI = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*(?P<range>.*)", re.DOTALL)
-_PINNED = re.compile(r"===?\s*[^\s,*]+")
+_URL = compiled_later(r"(?P<scheme>https?|ssh|git)://(?:[^/@]*@)?(?P<host>[^/:@]+)(?::[0-9]+)?/(?P<path>[^#?]+)")
+_SCP = compiled_later(r"[^/@:]+@(?P<host>[^/:@]+):(?P<path>[^#?]+)")
+_SHORT = compiled_later(r"(?P<host>localhost|[^/:@]+\.[^/:@]+)/(?P<path>[^#?]+)")
+_EXACT_VERSION = compiled_later(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?")
+_NPM = compiled_later(r"(?P<name>@?[^@]+)(?:@(?P<version>.+))?")
+_NPM_NAME = compiled_later(r"(?:@\w[\w.-]*/)?\w[\w.-]*")
+_PYPI = compiled_later(
+    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*(?P<range>.*)", re.DOTALL
+)
+_PINNED = compiled_later(r"===?\s*[^\s,*]+")
 
 
 class PackageError(Exception):
@@ -141,7 +144,7 @@ def parse_git(text: str) -> GitSource | None:
     if not _is_safe(match["host"], path):
         return None
     repo = text[: match.start("path")] + written
-    if match.re is _SHORT:
+    if match.re.pattern == _SHORT.pattern:
         repo = f"https://{repo}"
     return GitSource(repo, match["host"].lower(), path, ref or None)
 

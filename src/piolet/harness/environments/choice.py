@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from piolet.base.regex import compiled_later
 from piolet.harness.environments.base import Environment
 from piolet.harness.environments.local import LocalEnvironment
 
-_SSH: Final = re.compile(r"(?:(?P<user>[^@\[\]:]+@)?\[(?P<address>[^\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<path>.+))?")
+_SSH: Final = compiled_later(r"(?:(?P<user>[^@\[\]:]+@)?\[(?P<address>[^\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<path>.+))?")
 _SANDBOX: Final = {"network", "readable"}
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from piolet.base.regex import compiled_later
 from piolet.harness.prompt.records import Skill
 
 COMMAND_PREFIX = "/skill:"
@@ -18,7 +19,7 @@ _LISTING_INTRO = (
     "These skills hold instructions for special tasks. When a task fits a description, read the whole file at its "
     "location first and follow it. Relative paths inside a skill are relative to the folder of that file."
 )
-_BLOCK = re.compile(
+_BLOCK = compiled_later(
     r'<skill name="([^"]+)" location="([^"]+)">\n(.*?)\n</skill>(?:\n\n(.+))?\Z',
     re.DOTALL,
 )

@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from piolet.base.frontmatter import parse_fields
+from piolet.base.regex import compiled_later
 
 _BLANK = r"[\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
-_BLANKS = re.compile(f"{_BLANK}*")
+_BLANKS = compiled_later(f"{_BLANK}*")
 # A quoted start (closed, else it is no quote), then whatever follows without a blank. Possessive: no second reading.
-_ARGUMENT = re.compile(
+_ARGUMENT = compiled_later(
     rf"""(?:"(?P<double>(?:\\"|[^"])*+)"|'(?P<single>(?:\\'|[^'])*+)')?(?P<rest>(?:(?!{_BLANK}).)*)""", re.DOTALL
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = compiled_later(
     r"\$\{(?P<default_of>[0-9]+|@|ARGUMENTS):-(?P<default>[^}]*)\}"
     r"|\$\{@:(?P<start>[0-9]+)(?::(?P<length>[0-9]+))?\}"
     r"|\$(?P<plain>[0-9]+|@|ARGUMENTS)"

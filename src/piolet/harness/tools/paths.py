@@ -6,16 +6,16 @@ the cleaned form is tried: without a leading ``@`` (a habit of mentioning files)
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Final
 
+from piolet.base.regex import compiled_later
 from piolet.harness.environments.base import Environment
 from piolet.harness.tools.errors import ToolError
 
-_BLANKS: Final = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_DAY_HALF: Final = re.compile(r" (?=[AaPp][Mm]\b)")
+_BLANKS: Final = compiled_later("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
+_SURROGATE: Final = compiled_later("[\ud800-\udfff]")
+_DAY_HALF: Final = compiled_later(r" (?=[AaPp][Mm]\b)")
 
 
 def well_formed(text: str) -> str:

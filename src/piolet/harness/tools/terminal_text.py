@@ -6,17 +6,18 @@ Source: the tools specification, section 3. Works on a stream, where a chunk may
 from __future__ import annotations
 
 import codecs
-import re
 from typing import Final
 
+from piolet.base.regex import compiled_later
+
 _CONTROL_STRING: Final = r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*"
-_SEQUENCE: Final = re.compile(
+_SEQUENCE: Final = compiled_later(
     rf"{_CONTROL_STRING}(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI
     r"|\x1b[ -/]*[0-~]"  # the others
 )
-_UNFINISHED: Final = re.compile(rf"(?:{_CONTROL_STRING}\x1b?|(?:\x1b\[|\x9b)[0-?]*[ -/]*|\x1b[ -/]*)\Z")
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_UNFINISHED: Final = compiled_later(rf"(?:{_CONTROL_STRING}\x1b?|(?:\x1b\[|\x9b)[0-?]*[ -/]*|\x1b[ -/]*)\Z")
+_CONTROL: Final = compiled_later(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 #: A sequence that has not ended after so many characters is taken for text.
 _PATIENCE: Final = 4096
 
