@@ -33,7 +33,7 @@ from piolet.app.hook_points import (
 from piolet.app.opening import open_file, open_session, session_notices
 from piolet.app.options import ForkSession, RuntimeOptions
 from piolet.app.services import Services, early_place, load_services, project_trust, with_resources
-from piolet.app.trust import Ask
+from piolet.app.trust import Ask, needs_trust, untrusted_notice
 from piolet.base.paths import resolve_path
 from piolet.harness.events import HarnessEvent
 from piolet.harness.hooks import HookFailure, Hooks
@@ -85,7 +85,9 @@ class Runtime:
             if options.session_name:
                 session.append_session_info(options.session_name)
             await runtime._load_extensions(services)
-            runtime.flags = read_flags(runtime.extensions.flags, options.flags)
+            left_out = not services.trusted and needs_trust(services.cwd, options.home)
+            hint = untrusted_notice(services.cwd) if left_out else ""
+            runtime.flags = read_flags(runtime.extensions.flags, options.flags, hint)
             runtime._host.flags.update(runtime.flags.values)
             runtime._bind(services, session)
         except BaseException:

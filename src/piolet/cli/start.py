@@ -66,7 +66,8 @@ def start(arguments: Arguments) -> int:
     except FlagError as error:
         from piolet.cli.suggestions import unknown_options
 
-        complain(unknown_options([f"--{name}" for name in error.unknown]) if error.unknown else str(error))
+        unknown = [f"--{name}" for name in error.unknown]
+        complain(unknown_options(unknown, error.hint) if unknown else str(error))
         return 1
     except WriteFailed as error:
         complain(str(error) if arguments.export else f"{error}. With --no-session nothing is stored")

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from piolet.base.likeness import did_you_mean
 
 
-def unknown_options(names: Sequence[str]) -> str:
-    """Return the error for options (as written) that neither piolet nor an extension knows in this form."""
-    hints = "".join(map(_hint, names))
+def unknown_options(names: Sequence[str], hint: str = "") -> str:
+    """Return the error for options (as written) that neither piolet nor an extension knows in this form; with `hint`
+    behind those of our own."""
+    hints = "".join(map(_hint, names)) + (f" {hint}" if hint else "")
     text = f"Unknown option{'s' if len(names) > 1 else ''}: {', '.join(names)}"
     return f"{text}.{hints}" if hints else text
 

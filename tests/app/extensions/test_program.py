@@ -69,6 +69,17 @@ def test_wrong_flags_are_errors(place: Place, words: list[str], error: str) -> N
     assert "Traceback" not in done.stderr
 
 
+def test_an_unknown_flag_may_be_one_of_a_project_that_is_not_trusted(place: Place) -> None:
+    extension(place, FLAGS)
+    (place.cwd / ".pi").mkdir()
+    (place.agent / "extensions").rename(place.cwd / ".pi" / "extensions")
+    done = place.run("-p", "--model", "demo/scripted", "--plan", "hi")
+    assert done.exit == 1
+    assert "Unknown option: --plan. " in done.stderr
+    assert "the project is not trusted" in done.stderr
+    assert place.run("-p", "--model", "demo/scripted", "-a", "--plan", "hi").exit == 0
+
+
 def test_a_message_behind_a_switch_is_still_a_message(place: Place, server: ScriptedServer) -> None:
     extension(place, FLAGS)
     done = place.run("-p", "--model", "stub/m1", "--plan", "do it", "then that")

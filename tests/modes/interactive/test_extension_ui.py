@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from piolet.app.options import NewSession, ResourceSelection, RuntimeOptions
+from piolet.app.runtime import Runtime
 from piolet.llm.messages import ThinkingContent
+from piolet.modes.interactive.startup import resource_blocks
+from piolet.tui.blocks.frame import Frame
 from tests.modes.interactive.desk import Desk, opened
 from tests.support.scripted_model import says
 
@@ -462,3 +466,24 @@ async def issues(typed):
         await desk.until(lambda: desk.draft == "fix #13 #9 #1")
         await desk.pilot.pause(0.1)
         assert "an issue" not in desk.text
+
+
+async def test_the_head_names_the_extensions_that_were_loaded_wherever_they_are_from(tmp_path: Path) -> None:
+    extension(tmp_path, "def extension(pi): pass\n")
+    once, broken = tmp_path / "once.py", tmp_path / "broken.py"
+    once.write_text("def extension(pi): pass\n")
+    broken.write_text("1 / 0\n")
+    home = tmp_path / "home"
+    options = RuntimeOptions(
+        cwd=tmp_path,
+        agent_dir=home / ".pi" / "agent",
+        home=home,
+        mode="interactive",
+        session=NewSession(in_memory=True),
+        extensions=ResourceSelection(paths=[str(once), str(broken)]),
+    )
+    async with await Runtime.create(options) as runtime:
+        (block,) = resource_blocks(runtime.services, [], runtime.extensions.extensions)
+    shown = ["".join(text for text, _ in line).strip() for line in block.lines(Frame(80))]
+    assert sorted(shown[-1].split(", ")) == ["once", "ours"]
+    assert "[Extensions]" in shown

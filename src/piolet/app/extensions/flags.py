@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 
 
 class FlagError(Exception):
-    """Options that nobody knows, or that lack their value. `unknown`: the names, without dashes."""
+    """Options that nobody knows, or that lack their value. `unknown`: the names, without dashes. `hint`: why an
+    extension that may know them was not asked."""
 
-    def __init__(self, text: str, unknown: tuple[str, ...] = ()) -> None:
+    def __init__(self, text: str, unknown: tuple[str, ...] = (), hint: str = "") -> None:
         super().__init__(text)
         self.unknown = unknown
+        self.hint = hint
 
 
 class GivenFlag(Struct, frozen=True):
@@ -43,10 +45,10 @@ class FlagValues(Struct):
         return result
 
 
-def read_flags(definitions: Mapping[str, FlagDefinition], given: Mapping[str, GivenFlag]) -> FlagValues:
-    """Return the values of flags. Raises `FlagError`."""
+def read_flags(definitions: Mapping[str, FlagDefinition], given: Mapping[str, GivenFlag], hint: str = "") -> FlagValues:
+    """Return the values of flags. Raises `FlagError`, with `hint` for options that are unknown."""
     if unknown := tuple(name for name in given if name not in definitions):
-        raise FlagError(f"Unknown options: {', '.join(f'--{name}' for name in unknown)}", unknown)
+        raise FlagError(f"Unknown options: {', '.join(f'--{name}' for name in unknown)}", unknown, hint)
     read = FlagValues()
     for name, flag in given.items():
         if definitions[name].type == "string":

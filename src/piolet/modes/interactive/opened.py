@@ -98,7 +98,7 @@ class Opened:
         quiet = services.settings.quiet_startup if not services.options.verbose else False
         finder = services.prompt_parts().context_files
         files = [] if quiet or finder is None else await finder()  # type: ignore[misc]
-        resources = [] if quiet else resource_blocks(services, files)
+        resources = [] if quiet else resource_blocks(services, files, face.runtime.extensions.extensions)
         self.head = [] if quiet is True else [header_block(lambda: face.keymap), *resources]
         if not face.surface.has("header"):
             face.presenter.set_head(self.head)

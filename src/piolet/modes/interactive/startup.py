@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from piolet._version import __version__
-from piolet.app.packages.manifest import Kind
 from piolet.app.services import Services
 from piolet.harness.prompt.records import ContextFile
 from piolet.modes.interactive.hotkeys import hotkeys
@@ -16,6 +16,9 @@ from piolet.tui.blocks.live import DrawnBlock
 from piolet.tui.blocks.notices import section_lines
 from piolet.tui.keymap import Keymap
 from piolet.tui.spans import Line, Span
+
+if TYPE_CHECKING:
+    from piolet.app.extensions.extension import Extension
 
 NAME = "piolet"
 TIP = "Type to the model, @ for files, / for commands, ! for the shell."
@@ -42,19 +45,17 @@ def header_block(keymap: Callable[[], Keymap]) -> DrawnBlock:
     return DrawnBlock(draw, f"{NAME}\n\n{TIP}")
 
 
-def resource_blocks(services: Services, context_files: Iterable[ContextFile]) -> list[DrawnBlock]:
+def resource_blocks(
+    services: Services, context_files: Iterable[ContextFile], extensions: Iterable[Extension]
+) -> list[DrawnBlock]:
     """Return a section for each kind of resource that was loaded, and for each kind of problem."""
     resources = services.resources
     home = str(services.options.home)
-
-    def enabled(kind: Kind) -> list[str]:
-        return [resource.path for resource in resources.found.resources[kind] if resource.enabled]
-
     sections = [
         ("Context", [(os.path.basename(file.path), file.path) for file in context_files]),
         ("Skills", [(skill.name, skill.path) for skill in resources.skills]),
         ("Prompts", [(f"/{template.name}", template.path) for template in resources.templates]),
-        ("Extensions", [(_name_of(path), path) for path in enabled("extensions")]),
+        ("Extensions", [(_name_of(one.path), one.path) for one in extensions]),
         ("Themes", [(_name_of(path), path) for path in resources.theme_paths]),
     ]
     blocks = [_section(title, items, home) for title, items in sections if items]
