@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import piolet.ext
+from piolet.app.extensions.definitions import ToolFields
 from piolet.app.extensions.events import ANSWERED, OBSERVED
 from piolet.app.extensions.results import RESULTS
 
@@ -151,6 +152,8 @@ def extension(pi: ExtensionAPI) -> None:
     pi.send_user_message("x", deliver_as="later")  # wrong
     pi.register_flag("x", type="number")  # wrong
     pi.nothing()  # wrong
+    pi.tool(execution_mode="later")  # wrong
+    pi.register_tool(takes_input, lable="x")  # wrong
 """
 
 
@@ -179,6 +182,12 @@ def test_an_extension_passes_strict_checks(told: dict[str, set[int]]) -> None:
 def test_a_wrong_handler_is_rejected_where_it_is_registered(told: dict[str, set[int]]) -> None:
     marked = {number for number, line in enumerate(WRONG.split("\n"), 1) if "# wrong" in line}
     assert told["wrong.py"] == marked
+
+
+def test_the_fields_of_a_tool_are_typed_as_options_too() -> None:
+    assert list(ToolFields.__annotations__) == list(piolet.ext.ToolDefinition.__struct_fields__)
+    own = [piolet.ext.ToolDefinition.__annotations__[name] for name in ToolFields.__annotations__]
+    assert [kind.__forward_arg__ for kind in ToolFields.__annotations__.values()] == own
 
 
 def test_every_event_can_be_asked_for_by_type_and_no_other() -> None:

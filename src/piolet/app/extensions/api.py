@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 from piolet.app.extensions.bus import BusHandler
 from piolet.app.extensions.definitions import (
@@ -23,6 +23,7 @@ from piolet.app.extensions.definitions import (
     ShortcutDefinition,
     ShortcutHandler,
     ToolDefinition,
+    ToolFields,
     ToolInfo,
     ToolRendererResolver,
 )
@@ -106,7 +107,9 @@ class ExtensionAPI:
 
             return register
 
-    def register_tool(self, tool: ToolDefinition | Callable[..., Any], **overrides: Any) -> ToolDefinition:
+    def register_tool(
+        self, tool: ToolDefinition | Callable[..., Any], **overrides: Unpack[ToolFields]
+    ) -> ToolDefinition:
         """Add a tool: a definition, or a typed function whose signature and docstring describe it.
 
         `overrides` replace fields of the definition. A built-in tool of the same name is replaced. Registered later, it
@@ -118,11 +121,9 @@ class ExtensionAPI:
     @overload
     def tool(self, fn: F, /) -> F: ...
     @overload
-    def tool(
-        self, fn: None = None, /, *, name: str = ..., label: str = ..., description: str = ..., **options: Any
-    ) -> Callable[[F], F]: ...
-    def tool(self, fn: Any = None, /, **options: Any) -> Any:
-        """`register_tool` as a decorator, with or without options."""
+    def tool(self, /, **options: Unpack[ToolFields]) -> Callable[[F], F]: ...
+    def tool(self, fn: Any = None, /, **options: Unpack[ToolFields]) -> Any:
+        """`register_tool` as a decorator, with or without options: fields of the definition."""
         if fn is not None:
             self.register_tool(fn)
             return fn

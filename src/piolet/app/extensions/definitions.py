@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from msgspec import Struct, field
 
@@ -63,6 +63,26 @@ class ToolDefinition(Struct, kw_only=True):
     render_shell: Literal["default", "self"] = "default"
     render_call: RenderCall | None = None
     render_result: RenderResult | None = None
+
+
+class ToolFields(TypedDict, total=False):
+    """The fields of a `ToolDefinition`, each of which may be given by name."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    execute: ToolExecute
+    label: str
+    prompt_snippet: str | None
+    prompt_guidelines: Sequence[str]
+    prepare_arguments: Callable[[Any], Any] | None
+    execution_mode: Literal["parallel", "sequential"] | None
+    default_active: bool
+    output_schema: dict[str, Any] | None
+    constrained_sampling: Any
+    render_shell: Literal["default", "self"]
+    render_call: RenderCall | None
+    render_result: RenderResult | None
 
 
 class ToolInfo(Struct, frozen=True):
