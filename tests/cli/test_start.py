@@ -68,6 +68,19 @@ def test_broken_settings_are_told_and_count_as_none(place: Place) -> None:
     assert done.stderr.startswith(f"Warning: {place.agent / 'settings.json'} cannot be used")
 
 
+@pytest.mark.parametrize("content", [b'{"piolet": {"environment": "sandbox"}', b'\xff\xfe{"environment": "sandbox"}'])
+def test_settings_that_cannot_be_used_lift_no_sandbox(place: Place, content: bytes) -> None:
+    with ScriptedServer([openai("Hello.")]) as server:
+        place.write_models(server.url)
+        (place.agent / "settings.json").write_bytes(content)
+        said = one_error(place, place.run("-p", "--model", "stub/m1", "hi"))
+        assert said.startswith(f"Error: {place.agent / 'settings.json'} cannot be used: ")
+        assert "--env local" in said
+        assert server.requests == []
+        done = place.run("-p", "--model", "stub/m1", "--env", "local", "hi")
+    assert (done.stdout, done.stderr.startswith("Warning: ")) == ("Hello.\n", True)
+
+
 def test_a_setting_that_must_not_be_ignored_is_an_error(place: Place) -> None:
     place.write_models("http://127.0.0.1:1")
     place.write_settings({"httpIdleTimeoutMs": -1})

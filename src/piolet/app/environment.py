@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from piolet.app.json_files import read_text
 from piolet.app.options import RuntimeOptions
-from piolet.app.settings import Settings
+from piolet.app.settings import Settings, SettingsError
+from piolet.app.settings_files import SettingsFiles
 from piolet.harness.environments.base import Environment
 from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.prompt.parts import Skills
@@ -25,6 +27,29 @@ NOTE: Final = "piolet.environment"
 def choice(options: RuntimeOptions, settings: Settings) -> str:
     """Return the text that says where tools act: ``local`` unless something else was chosen."""
     return options.environment or settings.environment or "local"
+
+
+def first_choice(options: RuntimeOptions, files: SettingsFiles) -> str:
+    """Return the `choice` at the start. Raises `SettingsError` if the user's file cannot be used and may choose.
+
+    It counts as empty for all else; but a comma that is missing must not lift a sandbox.
+    """
+    for problem in files.problems:
+        if problem.scope == "user" and not options.environment and _may_choose(problem.path):
+            raise SettingsError(
+                f"{problem.message}. It may say where tools act (piolet.environment), so nothing was started: repair "
+                "it, or choose with --env (on this machine: --env local)"
+            )
+    return choice(options, files.settings)
+
+
+def _may_choose(file: Path) -> bool:
+    try:
+        return '"environment"' in (read_text(file) or "")
+    except OSError:
+        return True
+    except ValueError:  # no UTF-8; or no file, and so without content
+        return file.is_file()
 
 
 async def open_chosen(text: str, options: RuntimeOptions, cwd: Path) -> Environment:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from piolet.app.documentation import documentation_folder
-from piolet.app.environment import choice, open_chosen, skills_there
+from piolet.app.environment import choice, first_choice, open_chosen, skills_there
 from piolet.app.hook_points import ResourcePaths
 from piolet.app.local_models import add_local_server
 from piolet.app.options import ResourceSelection, RuntimeOptions
@@ -106,7 +106,7 @@ async def load_services(
     """
     kept = previous if previous is not None and previous.cwd == cwd else None
     files = kept.files if kept else SettingsFiles(options.agent_dir, cwd, project_trusted=False)
-    place = kept.place if kept else choice(options, files.settings)
+    place = kept.place if kept else first_choice(options, files)
     environment = kept.environment if kept else await open_chosen(place, options, cwd)
     notices: list[str] = []
     try:
