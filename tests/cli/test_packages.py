@@ -108,6 +108,7 @@ def test_a_failed_installation_says_why_and_leaves_no_entry(place: Place, reposi
     assert done.exit == 1
     assert "could not be fetched" in done.stderr
     assert "Traceback" not in done.stderr
+    assert "git:HOST/USER/REPO" in place.run("install", "git:file:///srv/nothing", env=repository).stderr
     assert not (place.agent / "settings.json").exists()
 
 

@@ -169,12 +169,34 @@ async def test_hooks_cannot_be_made_where_a_repository_has_none(sandbox: Callabl
     assert (await environment.run(["git", "add", "."])).code == 0
 
 
+@pytest.mark.parametrize("had_settings", [True, False])
 async def test_settings_of_the_whole_repository_are_safe_from_a_folder_in_it(
-    sandbox: Callable[..., Any], tmp_path: Path
+    sandbox: Callable[..., Any], tmp_path: Path, had_settings: bool
 ) -> None:
+    project = tmp_path / "project"
+    if not had_settings:
+        (project / ".pi").rmdir()
     environment = await sandbox("sub")
     with pytest.raises(OSError, match=r"Permission denied|Read-only"):
-        await environment.write_bytes(str(tmp_path / "project" / ".pi" / "settings.json"), b"x")
+        await environment.write_bytes(str(project / ".pi" / "settings.json"), b"x")
+    await environment.close()
+    assert (project / ".pi").exists() == had_settings
+
+
+async def test_no_folder_can_take_the_place_of_one_whose_settings_are_kept(
+    sandbox: Callable[..., Any], tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    settings = project / "sub" / "inner" / ".pi"
+    settings.mkdir(parents=True)
+    environment = await sandbox("sub/inner")
+    moves = f"cd {project}; mv sub a; mv sub/inner b; rm -rf sub"
+    await output(environment, f"{moves}; mkdir -p {settings}; echo x >{settings}/x")
+    assert list(settings.iterdir()) == []
+    for path in ("sub/inner/file", "sub/file"):
+        await environment.write_bytes(f"{project}/{path}", b"x")
+        assert (project / path).exists()
+    assert (await environment.run(["git", "add", "../file"])).code == 0
 
 
 async def test_settings_cannot_be_made_either_and_leave_no_trace(sandbox: Callable[..., Any], tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ class Fetcher:
         match source:
             case LocalSource():
                 if not target.exists():
-                    raise PackageError(f"{source.path}: there is nothing at {target}")
+                    hint = "; a repository is git:HOST/USER/REPO or a URL" if source.path.startswith("git:") else ""
+                    raise PackageError(f"{source.path}: there is nothing at {target}{hint}")
             case GitSource():
                 self._replace(target, lambda place: self._clone(source, place))
             case PypiSource():

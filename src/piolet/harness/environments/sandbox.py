@@ -67,8 +67,8 @@ class SandboxEnvironment(ShellEnvironment):
         self._network = network
         self._readable_home = readable_home
         self._hidden = tuple(map(os.path.realpath, hidden))
-        self._settings = os.path.join(self.cwd, ".pi")
-        self._had_settings = os.path.isdir(self._settings)
+        self._settings = [os.path.join(folder, ".pi") for folder in dict.fromkeys((self._project, self.cwd))]
+        self._made = [folder for folder in self._settings if not os.path.isdir(folder)]
         self._own = tempfile.mkdtemp(prefix="piolet-sandbox-")
         for name in ("home", "tmp", "none", "pipes"):
             os.mkdir(os.path.join(self._own, name), 0o700)
@@ -88,9 +88,9 @@ class SandboxEnvironment(ShellEnvironment):
 
     def _remove(self) -> None:
         shutil.rmtree(self._own, ignore_errors=True)
-        if not self._had_settings:
+        for folder in self._made:
             with contextlib.suppress(OSError):
-                os.rmdir(self._settings)
+                os.rmdir(folder)
 
     # ------------------------------------------------------------------------------------------------------ shells
 
@@ -177,7 +177,9 @@ class SandboxEnvironment(ShellEnvironment):
             options += [*shown_home, self._home]
         hidden = [folder for folder in self._hidden if os.path.isdir(folder)]
         options += [word for folder in hidden if _is_around(folder, self._project) for word in ("--tmpfs", folder)]
-        options += ["--bind-try", self._project, self._project]
+        # A mount point cannot be renamed: else another folder could take the place of one whose ``.pi`` is kept.
+        for folder in folders_down(self._project, self.cwd):
+            options += ["--bind-try", folder, folder]
         if self._git is not None:  # git runs what hooks and settings say, outside of the sandbox
             hooks, config = (os.path.join(self._git, name) for name in ("hooks", "config"))
             options += ["--bind-try", self._git, self._git, "--ro-bind-try", config, config]
@@ -186,14 +188,11 @@ class SandboxEnvironment(ShellEnvironment):
         link = os.path.join(self._project, ".git")
         if os.path.isfile(link):  # of a linked worktree: it must not lead to hooks and settings of another folder
             options += ["--ro-bind", link, link]
-        if self._project != self.cwd:
-            settings = os.path.join(self._project, ".pi")
-            options += ["--ro-bind-try", settings, settings]
         options += [word for folder in hidden if not _is_around(folder, self._project) for word in ("--tmpfs", folder)]
-        if os.path.isdir(os.path.dirname(self._settings)):
-            # Extensions of the project run outside of the sandbox: none may be put there from inside.
-            shown = self._settings if os.path.isdir(self._settings) else f"{self._own}/none"
-            options += ["--ro-bind", shown, self._settings]
+        for settings in self._settings:
+            if os.path.isdir(os.path.dirname(settings)):
+                # Extensions of the project run outside of the sandbox: none may be put there from inside.
+                options += ["--ro-bind", settings if os.path.isdir(settings) else f"{self._own}/none", settings]
         return [*options, "--chdir", "/"]
 
     def _variables(self) -> Mapping[str, str]:
@@ -211,6 +210,14 @@ class SandboxEnvironment(ShellEnvironment):
 
 def _is_around(folder: str, inner: str) -> bool:
     return os.path.commonpath([folder, inner]) == folder
+
+
+def folders_down(top: str, bottom: str) -> list[str]:
+    """Return `top` and the folders from there down to `bottom`."""
+    folders = [bottom]
+    while folders[-1] != top:
+        folders.append(os.path.dirname(folders[-1]))
+    return folders[::-1]
 
 
 def repository_root(folder: str) -> str | None:
