@@ -60,8 +60,7 @@ class Fetcher:
         match source:
             case LocalSource():
                 if not target.exists():
-                    hint = "; a repository is git:HOST/USER/REPO or a URL" if source.path.startswith("git:") else ""
-                    raise PackageError(f"{source.path}: there is nothing at {target}{hint}")
+                    raise PackageError(f"{source.path}: there is nothing at {target}")
             case GitSource():
                 self._replace(target, lambda place: self._clone(source, place))
             case PypiSource():

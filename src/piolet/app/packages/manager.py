@@ -49,6 +49,8 @@ class PackageManager:
         """
         source = parse_source(text)
         if isinstance(source, LocalSource):
+            if text.startswith("git:"):
+                raise PackageError(f"{text} names no repository; write git:HOST/USER/REPO or a URL of https or ssh")
             text = self._stored_path(source)
             source = parse_source(text)
         self._fetcher.fetch(source)
