@@ -146,6 +146,16 @@ class Terminal:
     def _text_of(self, line: Mapping[int, Any]) -> str:
         return "".join(line[x].data for x in range(self.screen.columns)).rstrip()
 
+    def color_of(self, text: str) -> str:
+        """Return the colour of the letters of the first `text` on the screen: six digits, or a name."""
+        with self._changed:
+            for y in range(self.screen.lines):
+                row = self.screen.buffer[y]
+                at = self._text_of(row).find(text)
+                if at >= 0:
+                    return str(row[at].fg)
+        raise AssertionError(f"{text!r} is not on the screen:\n{self.text}")
+
     def send(self, text: str) -> None:
         """Send characters as if typed or pasted."""
         os.write(self._master, text.encode())

@@ -110,7 +110,7 @@ def _start(arguments: Arguments) -> int:
         choose_in = place if chosen_on_screen(arguments) else None
         if choose_in is None:
             options = replace(options, session=choose_session(arguments, place))
-        return run_to_end(_run_on_screen(options, choose_in, files, arguments.messages, arguments.tui_mode))
+        return run_to_end(_run_on_screen(options, choose_in, files, arguments))
     options = replace(options, session=choose_session(arguments, place))
     return run_to_end(_run(mode, options, files, arguments.messages))
 
@@ -200,8 +200,7 @@ async def _run_on_screen(
     options: RuntimeOptions,
     choose_in: SessionPlace | None,
     files: Sequence[InputFile],
-    messages: Sequence[str],
-    tui_mode: str | None,
+    arguments: Arguments,
 ) -> int:
     """Run interactive mode; `choose_in`: the sessions from which one is chosen first."""
     import asyncio
@@ -221,9 +220,12 @@ async def _run_on_screen(
         return Runtime.create(replace(options, session=session, fetching=fetching), ask=ask)
 
     crash = last_crash(options.agent_dir)
-    prompts = partial(_prompts, files=files, messages=messages)
-    regular = (tui_mode or early_settings(options).tui_mode) == "regular"
-    return await run_interactive(Opening(open_runtime, prompts, choose_in, [crash] if crash else [], regular))
+    prompts = partial(_prompts, files=files, messages=arguments.messages)
+    regular = (arguments.tui_mode or early_settings(options).tui_mode) == "regular"
+    notices = [crash] if crash else []
+    return await run_interactive(
+        Opening(open_runtime, prompts, choose_in, notices, regular=regular, theme=arguments.use_theme)
+    )
 
 
 async def _name_local_servers(runtime: Runtime, mode: Screenless) -> None:

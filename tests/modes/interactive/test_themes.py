@@ -6,9 +6,14 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from piolet.tui.theme_builtin import theme_file
 from piolet.tui.widgets.driver import TerminalReport
 from tests.modes.interactive.desk import Desk, opened
+from tests.modes.interactive.program import READY, running
+from tests.support.run import Place
+from tests.support.terminal import Terminal
 
 
 def say(desk: Desk, *reports: str) -> None:
@@ -40,7 +45,6 @@ async def test_the_file_of_the_theme_in_force_is_read_again_when_it_is_saved(tmp
     path.write_text(json.dumps(theme))
     async with opened(tmp_path, settings={"theme": "mine"}) as desk:
         assert desk.face.looks.theme.name == "mine"
-        await desk.pilot.pause(1.1)
         theme["colors"] = theme["colors"] | {"accent": "#123456"}
         path.write_text("{ half a file")
         await desk.pilot.pause(1.1)
@@ -58,3 +62,73 @@ async def test_what_is_asked_before_the_settings_are_read_can_be_read_on_any_bac
         await desk.until(lambda: desk.face.looks.theme.colors["text"] == "#000000")
         desk.key("enter")
         await desk.until(lambda: desk.face.looks.theme.name == "dark")
+
+
+@pytest.mark.parametrize("mode", ["fullscreen", "regular"])
+def test_themes_are_tried_on_a_terminal_chosen_and_followed(place: Place, mode: str) -> None:
+    path = place.agent / "themes" / "mine.json"
+    path.parent.mkdir(parents=True)
+    write_mine(path, "#123456")
+    place.write_settings({"theme": "light/dark", "tuiMode": mode})
+    with running(place, "--model", "demo/scripted", env={"NO_COLOR": ""}) as terminal:
+        wait_for_dim(terminal, "929ca8")  # dark, until the terminal says what it is
+        terminal.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62;4c")
+        wait_for_dim(terminal, "5a6570")
+        open_themes(terminal)
+        terminal.wait_for("→ automatic ✓")
+        terminal.press("down")
+        wait_for_dim(terminal, "929ca8")
+        terminal.press("down", "down")
+        wait_for_dim(terminal, "123456")
+        terminal.press("escape")
+        wait_for_dim(terminal, "5a6570")
+        terminal.press("enter")
+        terminal.wait_for("→ automatic ✓")
+        terminal.press("enter")
+        terminal.wait_for("Theme on a light background")
+        terminal.wait_for("→ light ✓")
+        terminal.press("down", "enter")
+        terminal.wait_for("Theme on a dark background")
+        terminal.press("enter")
+        terminal.wait_for("mine/dark")
+        wait_for_dim(terminal, "123456")
+        assert json.loads((place.agent / "settings.json").read_text())["theme"] == "mine/dark"
+        write_mine(path, "#654321")
+        wait_for_dim(terminal, "654321")
+        terminal.send("\x1b]11;rgb:0000/0000/0000\x1b\\")
+        wait_for_dim(terminal, "929ca8")
+        terminal.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+        wait_for_dim(terminal, "654321")  # as it was read last
+
+
+def test_a_theme_of_one_run_is_not_stored_and_ends_when_another_is_chosen(place: Place) -> None:
+    place.write_settings({"theme": "dark"})
+    with running(place, "--model", "demo/scripted", "--use-theme", "light", env={"NO_COLOR": ""}) as terminal:
+        wait_for_dim(terminal, "5a6570")
+        assert json.loads((place.agent / "settings.json").read_text())["theme"] == "dark"
+        open_themes(terminal)
+        terminal.wait_for("→ light ✓")
+        terminal.press("up", "enter")
+        wait_for_dim(terminal, "929ca8")
+
+
+def write_mine(path: Path, dim: str) -> None:
+    """Write a theme of one's own at once."""
+    theme = theme_file("light") | {"name": "mine"}
+    theme["colors"] = theme["colors"] | {"dim": dim}
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(theme))
+    new.replace(path)
+
+
+def open_themes(terminal: Terminal) -> None:
+    terminal.send("/settings\r")
+    terminal.wait_for("Search:")
+    terminal.send("theme...")
+    terminal.wait_for("→ Theme...")
+    terminal.press("enter")
+
+
+def wait_for_dim(terminal: Terminal, color: str) -> None:
+    """Wait until the footer, which is dim, has a colour."""
+    terminal.wait_for(lambda text: READY in text and terminal.color_of(READY) == color, timeout=60)

@@ -16,10 +16,12 @@ from piolet.tui.theme_builtin import BUILT_IN_THEMES, built_in_theme
 
 
 class LoadedTheme(Struct, frozen=True):
-    """A theme and the file that it comes from; None for a built-in one."""
+    """A theme and the file that it comes from; None for a built-in one. `saved`: when the file was changed last, in
+    nanoseconds."""
 
     theme: Theme
     path: str | None
+    saved: int = 0
 
 
 def load_themes(paths: Iterable[str]) -> tuple[dict[str, LoadedTheme], list[Diagnostic]]:
@@ -28,7 +30,7 @@ def load_themes(paths: Iterable[str]) -> tuple[dict[str, LoadedTheme], list[Diag
     diagnostics: list[Diagnostic] = []
     for path in dict.fromkeys(_files(paths, diagnostics)):
         try:
-            loaded = LoadedTheme(load_theme(path), path)
+            loaded = load_theme(path)
         except (OSError, ValueError) as error:
             diagnostics.append(Diagnostic("invalid-theme", path, str(error)))
             continue
@@ -41,12 +43,13 @@ def load_themes(paths: Iterable[str]) -> tuple[dict[str, LoadedTheme], list[Diag
     return themes, diagnostics
 
 
-def load_theme(path: str) -> Theme:
+def load_theme(path: str) -> LoadedTheme:
     """Return the theme of one file. OSError, or ValueError that says what is wrong."""
+    saved = os.stat(path).st_mtime_ns
     text = read_text(Path(path))
     if text is None:
         raise FileNotFoundError(f"{path} is gone")
-    return parse_theme(parse_object(text))
+    return LoadedTheme(parse_theme(parse_object(text)), path, saved)
 
 
 def _files(paths: Iterable[str], diagnostics: list[Diagnostic]) -> Iterator[str]:

@@ -69,6 +69,7 @@ class Face:
         self.keymap = Keymap()
         self.editor = Editor(self.keymap)
         self.looks = Looks()
+        self.theme_of_run = opening.theme  # until another is chosen
         self.footer = Footer()
         self.statuses: dict[str, str] = {}
         self._title = self._given_title = ""
@@ -245,7 +246,7 @@ class Face:
         """The terminal said something."""
         if self.looks.hear(sequence):
             if self.ready:
-                self.use_theme(self.runtime.services.settings.theme)
+                self.use_theme(self.theme_setting)
             else:
                 self.show_theme(self.looks.system())
 
@@ -270,6 +271,11 @@ class Face:
         if title != self._title:
             self._title = title
             self.app.write(controls.window_title(title))
+
+    @property
+    def theme_setting(self) -> str | None:
+        """The name of the theme, or of two for light and dark; None: the terminal's own colours."""
+        return self.theme_of_run or self.runtime.services.settings.theme
 
     def use_theme(self, setting: str | None) -> None:
         """Draw everything in the colours of another theme."""

@@ -80,7 +80,7 @@ class Opened:
         look.cwd, look.home = str(services.cwd), str(services.options.home)
         look.hide_thinking = settings.hide_thinking_block
         face.progress.activity.animated = settings.animations
-        face.use_theme(settings.theme)
+        face.use_theme(face.theme_setting)
         view.set_frame(
             padding=settings.output_pad,
             hyperlinks=face.looks.caps.hyperlinks,

@@ -33,6 +33,7 @@ class Opening(Struct, frozen=True):
     `runtime` gets what asks whether a project is trusted, what shows that packages are fetched, and the session that
     was chosen on the screen; `prompts` are sent then. `choose_in`: where a session is chosen first. `notices`: what to
     tell at the start. `regular`: finished output goes to the terminal's scrollback, in place of a screen of our own.
+    `theme`: the theme of this run, or a pair, in place of the one in the settings.
     """
 
     runtime: Callable[[Ask, Fetching, Path | None], Awaitable[Runtime]]
@@ -40,6 +41,7 @@ class Opening(Struct, frozen=True):
     choose_in: SessionPlace | None = None
     notices: Sequence[str] = ()
     regular: bool = False
+    theme: str | None = None
 
 
 async def open_on_screen(face: Face, opening: Opening) -> None:

@@ -1,11 +1,9 @@
-"""Looks after the file of the theme in force: what is saved there is seen at once."""
+"""Looks after the files of the themes in use: what is saved there is seen at once."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
-
-from piolet.tui.theme import choose_theme
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
@@ -18,25 +16,29 @@ class ThemeWatch:
 
     def __init__(self, face: Face) -> None:
         self._face = face
-        self._seen: tuple[str, int] | None = None
 
     def look(self) -> None:
-        """Show the theme of the settings anew if its file has changed."""
+        """Take on the themes of the settings whose files have changed, and show the one that is in force."""
         face = self._face
         if not face.ready:
             return
-        services = face.runtime.services
-        name = choose_theme(services.settings.theme, face.looks.appearance)
-        loaded = services.resources.themes.get(name or "")
-        if loaded is None or loaded.path is None:
-            self._seen = None
-            return
-        try:
-            seen = (loaded.path, os.stat(loaded.path).st_mtime_ns)
-            before, self._seen = self._seen, seen
-            if before is not None and before[0] == seen[0] and before != seen:
-                from piolet.app.resources.themes import load_theme
+        setting = face.theme_setting
+        changed = [self._take_on(name.strip()) for name in (setting or "").split("/")]
+        if any(changed):
+            face.use_theme(setting)
 
-                face.show_theme(load_theme(loaded.path))
+    def _take_on(self, name: str) -> bool:
+        """Read the theme `name` anew if its file has changed; return whether it was."""
+        themes = self._face.runtime.services.resources.themes
+        loaded = themes.get(name)
+        if loaded is None or loaded.path is None:
+            return False
+        try:
+            if os.stat(loaded.path).st_mtime_ns == loaded.saved:
+                return False
+            from piolet.app.resources.themes import load_theme
+
+            themes[name] = load_theme(loaded.path)
         except (OSError, ValueError):
-            return
+            return False
+        return True

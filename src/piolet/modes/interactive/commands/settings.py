@@ -150,7 +150,7 @@ def rows(face: Face) -> list[SettingRow]:
         ),
         opens(
             "Theme...",
-            lambda: face.runtime.services.settings.theme or "system",
+            lambda: face.theme_setting or "system",
             choose_theme_setting,
             "Colours; system follows the terminal",
         ),

@@ -19,14 +19,20 @@ AUTOMATIC = "automatic"
 
 async def choose_theme_setting(face: Face) -> None:
     """Let the user choose a theme, or one for each of light and dark; Escape restores what was."""
-    names = [SYSTEM, AUTOMATIC, *sorted(face.runtime.services.resources.themes)]
-    chosen = await _choose(face, "Theme", names, face.runtime.services.settings.theme or SYSTEM)
+    before, setting = face.looks.theme, face.theme_setting or SYSTEM
+    pair = [name.strip() for name in setting.split("/")] if "/" in setting else ["light", "dark"]
+    names = sorted(face.runtime.services.resources.themes)
+    current = AUTOMATIC if "/" in setting else setting
+    chosen = await _choose(face, "Theme", [SYSTEM, AUTOMATIC, *names], current)
     if chosen == AUTOMATIC:
-        light = await _choose(face, "Theme on a light background", names[2:], "light")
-        dark = light and await _choose(face, "Theme on a dark background", names[2:], "dark")
+        light = await _choose(face, "Theme on a light background", names, pair[0])
+        dark = light and await _choose(face, "Theme on a dark background", names, pair[1])
         chosen = f"{light}/{dark}" if light and dark else None
-    if chosen is not None:
-        face.runtime.services.files.set(Settings.theme, None if chosen == SYSTEM else chosen)
+    if chosen is None:
+        face.show_theme(before)
+        return
+    face.theme_of_run = None
+    face.runtime.services.files.set(Settings.theme, None if chosen == SYSTEM else chosen)
     face.opened.show_services()
 
 
