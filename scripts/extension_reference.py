@@ -69,6 +69,7 @@ CLASSES = (
     ("What a new session is filled with: `Session`", "Session"),
     ("What is drawn: `Component`", "Component"),
     ("Its colours: `UiTheme`", "UiTheme"),
+    ("The screen: `tui`", "Tui"),
     ("What floats over the screen: `OverlayHandle`", "OverlayHandle"),
 )
 #: Classes that are made, and then handed over: how.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from piolet.ext import CommandContext, ExtensionAPI, UiTheme
+from piolet.ext import CommandContext, ExtensionAPI, Tui, UiTheme
 
 
 class Footer:
     """Folder, branch and model in one line. It is drawn anew whenever one of them changes."""
 
-    def __init__(self, tui: Any, theme: UiTheme) -> None:
+    def __init__(self, tui: Tui, theme: UiTheme) -> None:
         self.tui, self.theme = tui, theme
 
     def render(self, width: int) -> list[str]:

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from piolet.ext import CommandContext, ExtensionAPI, Item, Key, OverlayOptions, SelectList, UiTheme, visible_width
+from piolet.ext import (
+    CommandContext,
+    ExtensionAPI,
+    Item,
+    Key,
+    Keymap,
+    OverlayOptions,
+    SelectList,
+    Tui,
+    UiTheme,
+    visible_width,
+)
 
 
 class Picker:
     """A list in a frame; what is typed narrows it down. `done(path)` is called with the choice, or with None."""
 
-    def __init__(self, paths: list[str], theme: UiTheme, keybindings: Any, done: Callable[[str | None], None]) -> None:
+    def __init__(
+        self, paths: list[str], theme: UiTheme, keybindings: Keymap, done: Callable[[str | None], None]
+    ) -> None:
         self.paths, self.theme, self.typed = paths, theme, ""
         self.list: SelectList[str] = SelectList(
             [], on_select=done, on_cancel=lambda: done(None), theme=theme, keymap=keybindings, rows=8
@@ -49,7 +61,7 @@ def extension(pi: ExtensionAPI) -> None:
             return
         paths = listed.stdout.splitlines()
 
-        def make(tui: Any, theme: UiTheme, keybindings: Any, done: Callable[[str | None], None]) -> Picker:
+        def make(tui: Tui, theme: UiTheme, keybindings: Keymap, done: Callable[[str | None], None]) -> Picker:
             return Picker(paths, theme, keybindings, done)
 
         options = OverlayOptions(width="60%", min_width=30, height=11, offset_y=-2)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from typing import Any
 
-from piolet.ext import CommandContext, ExtensionAPI, Key, UiTheme
+from piolet.ext import CommandContext, ExtensionAPI, Key, Keymap, Tui, UiTheme
 
 WIDTH, HEIGHT, SECONDS = 24, 10, 0.15
 TURNS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
@@ -16,7 +15,7 @@ TURNS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 class Snake:
     """`done(score)` is called when the game is over and a key is pressed, or on q."""
 
-    def __init__(self, tui: Any, theme: UiTheme, done: Callable[[int], None], dice: random.Random) -> None:
+    def __init__(self, tui: Tui, theme: UiTheme, done: Callable[[int], None], dice: random.Random) -> None:
         self.tui, self.theme, self.done, self.dice = tui, theme, done, dice
         self.body = [(5, 5), (4, 5), (3, 5)]
         self.way = (1, 0)
@@ -69,7 +68,7 @@ def extension(pi: ExtensionAPI) -> None:
                 game.step()
                 game.tui.request_render()
 
-        def make(tui: Any, theme: UiTheme, keybindings: Any, done: Callable[[int], None]) -> Snake:
+        def make(tui: Tui, theme: UiTheme, keybindings: Keymap, done: Callable[[int], None]) -> Snake:
             game = Snake(tui, theme, done, random.Random())
             tasks.append(pi.spawn(run(game)))
             return game

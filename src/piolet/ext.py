@@ -356,6 +356,12 @@ if TYPE_CHECKING:
     from piolet.tui.custom_editor import (
         CustomEditor as CustomEditor,
     )
+    from piolet.tui.host import (
+        Tui as Tui,
+    )
+    from piolet.tui.keymap import (
+        Keymap as Keymap,
+    )
     from piolet.tui.keys import (
         Key as Key,
     )
@@ -492,6 +498,8 @@ _NAMES = {
     "piolet.tui.component": "Box Component Loader Markdown Text",
     "piolet.tui.component_input": "Editor Input SelectList Setting SettingsList",
     "piolet.tui.custom_editor": "CustomEditor",
+    "piolet.tui.host": "Tui",
+    "piolet.tui.keymap": "Keymap",
     "piolet.tui.keys": "Key",
     "piolet.tui.overlay": "OverlayHandle OverlayOptions",
     "piolet.tui.select_list": "Item",

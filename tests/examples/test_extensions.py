@@ -605,6 +605,7 @@ def test_session_name(mode: str, place: Place) -> None:
 def test_what_draws_on_a_screen_gets_on_without_one(mode: str, place: Place) -> None:
     names = sorted(path.name for path in EXAMPLES.glob("ui_*.py"))
     commands = ["/remind be brief", "/plan read, write", "/done", "/footer", "/questionnaire", "/snake"]
+    commands += ["/rainbow", "/border", "/tools", "/overlays", "/tictactoe"]
     words = [word for name in names[1:] for word in ("-e", str(EXAMPLES / name))]
     scenario = Scenario([openai("One."), openai("Two.")], prompts=["go", *commands, "again"], words=words)
     played = play(mode, names[0], place, scenario)
@@ -621,7 +622,7 @@ def test_every_example_is_tested_and_listed() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in tests)
     tested = {name for name in names if f'"{name}.py"' in source or f'"{name}"' in source}
     assert names == tested
-    assert len(names) == 33
+    assert len(names) == 41
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert {name for name in names if f"`{name}" in readme} == names
 

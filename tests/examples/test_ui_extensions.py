@@ -202,6 +202,109 @@ async def test_a_ball_bounces_while_the_model_works(tmp_path: Path) -> None:
         await desk.see("done")
 
 
+async def test_the_tools_that_are_switched_off_belong_to_the_branch(tmp_path: Path) -> None:
+    async with with_example(tmp_path, "ui_tools", replies=(says("hello"),)) as desk:
+        await desk.ask("hi", "hello")
+        await command(desk, "/tools")
+        await desk.see("→ read")
+        desk.key("enter", "down", "enter", "escape")
+        await desk.see("Tools: edit, write")
+        session = desk.runtime.session.session.path
+        assert session is not None
+        await command(desk, "/new")
+        await desk.until(lambda: desk.runtime.session.session.path != session)
+        assert "read" in desk.runtime.session.harness.active_tools
+    async with opened(tmp_path, session=Path(session)) as desk:
+        assert list(desk.runtime.session.harness.active_tools) == ["edit", "write"]
+
+
+async def test_the_questions_of_an_answer_are_put_into_the_editor(tmp_path: Path) -> None:
+    replies = (says("Fine."), says("NONE"), says("- Why?\n* When?"))
+    async with with_example(tmp_path, "ui_qna", replies=replies) as desk:
+        await command(desk, "/qna")
+        await desk.see("There is no answer yet")
+        await desk.ask("hi", "Fine.")
+        await command(desk, "/qna")
+        await desk.see("It asks nothing")
+        await command(desk, "/qna")
+        await desk.until(lambda: desk.draft == "Q: Why?\nA: \nQ: When?\nA: ")
+
+
+async def test_the_summary_is_shown_and_the_conversation_does_not_hear_of_it(tmp_path: Path) -> None:
+    replies = (says("Fine."), says("It is *fine*."), says("Go on."))
+    async with with_example(tmp_path, "ui_summarize", replies=replies) as desk:
+        await command(desk, "/summarize")
+        await desk.see("There is nothing to summarize yet")
+        await desk.ask("hi", "Fine.")
+        await command(desk, "/summarize")
+        await desk.see("It is fine.")
+        desk.key("escape")
+        await desk.not_see("It is fine.")
+        await desk.ask("more", "Go on.")
+        assert "It is" not in str(desk.model.requests[-1].context.messages)
+
+
+async def test_a_program_that_needs_no_terminal_runs_as_usual(tmp_path: Path) -> None:
+    async with with_example(tmp_path, "ui_interactive_shell") as desk:
+        await desk.paste("!echo 'plain words' | cat")
+        desk.key("enter")
+        await desk.until(lambda: desk.rows.count(" plain words") == 1)
+        assert "it ran on the terminal" not in desk.text
+
+
+async def test_the_rainbow_is_there_until_it_is_taken_back(tmp_path: Path) -> None:
+    async with with_example(tmp_path, "ui_rainbow_editor") as desk:
+        await command(desk, "/rainbow")
+        await desk.until(lambda: desk.face.surface.has("editor"))
+        desk.type("a rainbow")
+        await desk.see("\na rainbow")
+        desk.key("ctrl+u")
+        await command(desk, "/rainbow")
+        await desk.until(lambda: not desk.face.surface.has("editor"))
+
+
+async def test_the_border_tells_what_the_footer_did(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with with_example(tmp_path, "ui_border_editor", replies=(says("done", gate=gate),)) as desk:
+        await command(desk, "/border")
+        await desk.until(lambda: any(r.startswith("── scripted-1") and r.endswith(" ready ──") for r in desk.rows))
+        await desk.not_see("(auto)")
+        await desk.submit("go")
+        await desk.see(" at work ──")
+        assert "Working" not in desk.text
+        gate.set()
+        await desk.see(" ready ──")
+        await command(desk, "/border")
+        await desk.see("(auto)")
+
+
+async def test_a_window_goes_from_place_to_place(tmp_path: Path) -> None:
+    async with with_example(tmp_path, "ui_overlays") as desk:
+        await command(desk, "/overlays")
+        await desk.until(lambda: desk.rows[1].startswith(" [top-left]"))
+        desk.key("space", "space")
+        await desk.until(lambda: desk.rows[1].find("[top-right]") == 69)
+        desk.key("escape")
+        await desk.not_see("[top")
+
+
+async def test_the_model_plays_on_free_fields_only(tmp_path: Path) -> None:
+    moves = (
+        says(call("tictactoe_move", "c1", field=4)),
+        says(call("tictactoe_move", "c2", field=1)),
+        says("Your turn."),
+    )
+    async with with_example(tmp_path, "ui_tic_tac_toe", replies=moves) as desk:
+        await command(desk, "/tictactoe")
+        await desk.see("[.]")
+        desk.key("enter")
+        await desk.see("Your turn.")
+        await desk.see("The field 4 is not free on ....X....")
+        await desk.see(" .  O  .")
+        await command(desk, "/tictactoe")
+        await desk.see(" . [X] .")
+
+
 async def test_all_examples_live_together(tmp_path: Path) -> None:
     names = sorted(path.stem for path in EXAMPLES.glob("ui_*.py"))
     async with with_example(tmp_path, *names, replies=(says("together"),)) as desk:

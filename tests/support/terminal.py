@@ -146,15 +146,16 @@ class Terminal:
     def _text_of(self, line: Mapping[int, Any]) -> str:
         return "".join(line[x].data for x in range(self.screen.columns)).rstrip()
 
-    def color_of(self, text: str) -> str:
-        """Return the colour of the letters of the first `text` on the screen: six digits, or a name."""
+    def colors_of(self, text: str) -> list[str]:
+        """Return the colour of each letter of the last `text` on the screen, as six digits or a name; none: it is not
+        there."""
         with self._changed:
-            for y in range(self.screen.lines):
+            for y in reversed(range(self.screen.lines)):
                 row = self.screen.buffer[y]
                 at = self._text_of(row).find(text)
                 if at >= 0:
-                    return str(row[at].fg)
-        raise AssertionError(f"{text!r} is not on the screen:\n{self.text}")
+                    return [str(row[x].fg) for x in range(at, at + len(text))]
+        return []
 
     def send(self, text: str) -> None:
         """Send characters as if typed or pasted."""

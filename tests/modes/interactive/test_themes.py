@@ -131,4 +131,4 @@ def open_themes(terminal: Terminal) -> None:
 
 def wait_for_dim(terminal: Terminal, color: str) -> None:
     """Wait until the footer, which is dim, has a colour."""
-    terminal.wait_for(lambda text: READY in text and terminal.color_of(READY) == color, timeout=60)
+    terminal.wait_for(lambda text: terminal.colors_of(READY) == [color] * len(READY), timeout=60)

@@ -6,7 +6,7 @@ the session is another one or is reloaded (terminal specification, section 15).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -17,6 +17,7 @@ from piolet.tui.blocks.footer import FooterView
 from piolet.tui.blocks.live import DrawnBlock
 from piolet.tui.completion import Sources
 from piolet.tui.component import Component, component_lines, dispose, handle_input, invalidate
+from piolet.tui.host import Tui
 from piolet.tui.keys import Key
 from piolet.tui.spans import Line
 from piolet.tui.ui_theme import UiTheme
@@ -40,8 +41,8 @@ class Shown:
     component: Component
 
 
-class Tui:
-    """What the factories of components get of the screen."""
+class ScreenTui:
+    """The `Tui` of `face`."""
 
     def __init__(self, face: Face) -> None:
         self._face = face
@@ -49,50 +50,40 @@ class Tui:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and rows of the screen."""
         width, height = self._face.app.size
         return width, height
 
     @property
     def animated(self) -> bool:
-        """Whether things may move by themselves; some users do not want that."""
         return self._face.progress.activity.animated
 
     @property
     def editor_text(self) -> str:
-        """What is in the editor."""
         return self._face.editor.buffer.value
 
     @property
     def footer(self) -> FooterView:
-        """The numbers and names that the built-in footer shows."""
         return self._face.footer.view(self._face.runtime.session)
 
     @property
-    def statuses(self) -> dict[str, str]:
-        """What extensions say in the footer, by key."""
+    def statuses(self) -> Mapping[str, str]:
         return dict(self._face.statuses)
 
     def request_render(self) -> None:
-        """Draw again what extensions show."""
         self._face.surface.redraw()
 
     def editor_lines(self, width: int) -> list[str]:
-        """Return the built-in editor as it would be drawn."""
         return self._face.surface.theme.lines(self._face.app.editor_area.own_lines(width))
 
     def editor_input(self, key: Key) -> bool:
-        """Do what `key` means to the program and the built-in editor."""
         return self._face.edit(key)
 
     def stop(self) -> None:
-        """Give the terminal to another program until `start` is called."""
         if self._lent is None:
             self._lent = ExitStack()
             self._lent.enter_context(self._face.app.lending())
 
     def start(self) -> None:
-        """Take the terminal back."""
         if self._lent is not None:
             self._lent.close()
             self._lent = None
@@ -103,7 +94,7 @@ class Surface:
 
     def __init__(self, face: Face) -> None:
         self._face = face
-        self.tui = Tui(face)
+        self.tui: Tui = ScreenTui(face)
         self.theme = UiTheme()
         self.listeners: list[tuple[object, KeyListener]] = []
         self.factories: dict[Slot, Callable[..., Any]] = {}
