@@ -340,6 +340,20 @@ async def test_find_lists_links_but_does_not_follow_them(search: Search) -> None
     assert await search.find("*") == ["d/", "d/a", "d/up", "dead"]
 
 
+async def test_find_follows_links_if_asked_to_and_through_links_enters_no_folder_twice(search: Search) -> None:
+    for name in ("other/sub/f", "top/.git/HEAD", "top/d/a"):
+        search.put(name, "")
+    search.put("top/.gitignore", "hidden/\n")
+    (search.folder / "other/again").symlink_to("../top")
+    for link, target in {"d/up": "..", "hidden": "../other", "l": "../other", "m": "../other", "f": "d/a"}.items():
+        (search.folder / "top" / link).symlink_to(target)
+    query = FindQuery("*", str(search.folder / "top"), glob="!.git", follow=True)
+    assert list((await search.environment().find(query)).paths) == [
+        *(".gitignore", "d/", "d/a", "d/up/", "f"),
+        *("l/", "l/again/", "l/sub/", "l/sub/f", "m/"),
+    ]
+
+
 async def test_the_limit_of_find_is_exact(search: Search) -> None:
     search.write(a="", b="", c="")
     environment = search.environment()

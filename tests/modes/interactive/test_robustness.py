@@ -85,6 +85,17 @@ def test_escapes_from_models_tools_and_file_names_are_inert(place: Place) -> Non
         assert sequence not in written
 
 
+def test_a_file_behind_a_link_can_be_mentioned(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/minutes.txt").touch()
+    (place.cwd / "linked").symlink_to(tmp_path / "elsewhere")
+    with running(place, "--model", "demo/scripted") as terminal:
+        terminal.send("@minu")
+        terminal.wait_for("linked/minutes.txt")
+        terminal.send("\tis here")
+        terminal.wait_for("@linked/minutes.txt is here")
+
+
 def test_stray_output_is_shown_as_a_notice(place: Place) -> None:
     (place.agent / "extensions").mkdir(parents=True)
     code = (
@@ -112,7 +123,7 @@ def test_stray_output_is_shown_as_a_notice(place: Place) -> None:
         {"TERM": "dumb"},
         {"TERM": "vt100"},
         {"LANG": "C", "LC_ALL": "C"},
-        {"LANG": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "POSIX"},
+        {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
         {"NO_COLOR": ""},
         {"COLORTERM": ""},
     ],
@@ -122,6 +133,7 @@ def test_poor_terminals_are_served(place: Place, env: dict[str, str]) -> None:
     with running(place, "--model", "demo/scripted", env=env) as terminal:
         terminal.send("hello\r")
         terminal.wait_for("A real model would now")
+        assert ("─" in terminal.text) == ("PYTHONUTF8" not in env)  # a locale of ASCII alone means: not known
         terminal.press("ctrl+d")
         assert terminal.wait_for_exit() == 0
 

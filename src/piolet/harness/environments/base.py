@@ -80,12 +80,16 @@ class GrepResult(Struct, frozen=True):
 
 
 class FindQuery(Struct, frozen=True):
-    """`glob` is that of a `GrepQuery`: with ``!`` it names what is left out."""
+    """`glob` is that of a `GrepQuery`: with ``!`` it names what is left out.
+
+    `follow`: links to folders count as folders. No folder is looked into twice through links, so their loops end.
+    """
 
     pattern: str
     path: str
     limit: int = 1000
     glob: str | None = None
+    follow: bool = False
 
 
 class FindResult(Struct, frozen=True):

@@ -50,7 +50,7 @@ async def find(tree: Tree, query: FindQuery, signal: AbortSignal | None = None) 
     whole_path = "/" in pattern
     only = GlobFilter(query.glob) if query.glob else None
     found = []
-    async for place in walk(tree, query.path, FOR_FIND, only, signal):
+    async for place in walk(tree, query.path, FOR_FIND, only, signal, follow=query.follow):
         if regex.match(place.path if whole_path else place.entry.name):
             found.append(place.path + ("/" if place.entry.kind == "directory" else ""))
     found.sort()
@@ -151,11 +151,18 @@ class Place(Struct, frozen=True):
 
 
 async def walk(
-    tree: Tree, root: str, files: IgnoreFiles, only: GlobFilter | None, signal: AbortSignal | None
+    tree: Tree,
+    root: str,
+    files: IgnoreFiles,
+    only: GlobFilter | None,
+    signal: AbortSignal | None,
+    *,
+    follow: bool = False,
 ) -> AsyncIterator[Place]:
-    """Give everything below `root` that is not ignored: depth first, by name; links are not followed."""
+    """Give everything below `root` that is not ignored: depth first, by name. With `follow`, see `FindQuery`."""
     real = await tree.canonical(root)
     stack = [await _open(tree, root, "", posixpath.basename(real), await rules_above(tree, real, files))]
+    linked = {real}  # what was looked into through a link
     while stack:
         folder = stack[-1]
         entry = next(folder.entries, None)
@@ -163,11 +170,19 @@ async def walk(
             stack.pop()
             continue
         way = folder.way + entry.name
+        is_link = follow and entry.target == "directory"
+        if is_link:
+            entry = DirectoryEntry(entry.name, "directory")
         if is_left_out(folder.rules, only, way, entry):
             continue
         if signal is not None:
             signal.throw_if_aborted()
         yield Place(way, entry)
+        if is_link:
+            target = await tree.canonical(posixpath.join(root, way))
+            if target in linked or f"{real}/".startswith(f"{target.rstrip('/')}/"):
+                continue
+            linked.add(target)
         if entry.kind == "directory":
             try:
                 stack.append(await _open(tree, posixpath.join(root, way), f"{way}/", entry.name, folder.rules))

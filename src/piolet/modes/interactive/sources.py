@@ -47,7 +47,7 @@ def sources(face: Face) -> Sources:
             return []
         environment = face.runtime.services.environment
         pattern = f"*{_literal(part)}*" if part else "*"
-        query = FindQuery(pattern, await environment.resolve(folder or "."), glob="!.git")
+        query = FindQuery(pattern, await environment.resolve(folder or "."), glob="!.git", follow=True)
         abort = AbortController()
         try:
             return (await environment.find(query, abort.signal)).paths

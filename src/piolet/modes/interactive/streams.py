@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import locale
 import os
 import sys
 import threading
@@ -28,7 +27,7 @@ class Streams:
         self._on_text = on_text
         self._terminal_fd = os.dup(1)
         self.terminal: TextIO = open(  # noqa: SIM115  # lives as long as the screen
-            self._terminal_fd, "w", encoding=locale.getencoding(), errors="replace", newline=""
+            self._terminal_fd, "w", encoding=sys.stdout.encoding, errors="replace", newline=""
         )
         self._caught = [fd for fd in (1, 2) if os.isatty(fd)]
         self._before: dict[int, int] = {}
