@@ -66,6 +66,7 @@ styles = st.builds(
     st.sampled_from([None, 4, "#ffffff"]),
     *[st.booleans()] * 6,
     st.sampled_from(["", "https://x.example"]),
+    st.none(),
 )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from piolet.tui.terminal_caps import CapsChoice, detect, read_color
+from piolet.tui.terminal_caps import CapsChoice, detect, has_sixel, read_cell, read_color
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,11 @@ def test_links_are_used_where_they_are_known_to_work(env: dict[str, str], links:
         ({"TERM": "screen-256color", "KITTY_WINDOW_ID": "1"}, "none"),
         ({"TERM": "xterm-kitty", "PI_IMAGE_PROTOCOL": "none"}, "none"),
         ({"TERM": "xterm", "PI_IMAGE_PROTOCOL": "sixel"}, "sixel"),
+        ({"TERM": "xterm-256color", "LC_TERMINAL": "iTerm2"}, "iterm2"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, "kitty"),
+        ({"TERM": "xterm-kitty", "NO_COLOR": "1"}, "none"),
+        ({"TERM": "dumb", "TERM_PROGRAM": "iTerm.app"}, "none"),
+        ({"TERM": "xterm", "TMUX": "x", "NO_COLOR": "1", "PI_IMAGE_PROTOCOL": "kitty"}, "kitty"),
     ],
 )
 def test_pictures_are_drawn_where_a_protocol_is_known(env: dict[str, str], protocol: str) -> None:
@@ -82,3 +87,28 @@ def test_settings_win_over_a_guess_and_variables_over_settings() -> None:
 )
 def test_colour_replies_are_read(reply: str, color: tuple[str, str] | None) -> None:
     assert read_color(reply) == color
+
+
+def test_sixel_is_told_by_the_attributes() -> None:
+    assert has_sixel("\x1b[?62;4;22c")
+    assert not has_sixel("\x1b[?64;1;2c")
+    assert not has_sixel("\x1b[?4c")
+
+
+@pytest.mark.parametrize(
+    ("env", "protocol"),
+    [
+        ({"TERM": "xterm-256color"}, "sixel"),
+        ({"TERM": "xterm-kitty"}, "kitty"),
+        ({"TERM": "tmux-256color"}, "none"),
+        ({"TERM": "xterm", "PI_IMAGE_PROTOCOL": "none"}, "none"),
+    ],
+)
+def test_a_terminal_that_says_so_draws_sixels_if_nothing_better_is_known(env: dict[str, str], protocol: str) -> None:
+    assert detect(env, sixel=True).images == protocol
+
+
+def test_the_size_of_a_cell_is_told_height_first() -> None:
+    assert read_cell("\x1b[6;20;10t") == (10, 20)
+    assert read_cell("\x1b[4;600;800t") is None
+    assert read_cell("\x1b[6;0;10t") is None

@@ -258,8 +258,8 @@ class Settings:
     clear_on_shrink = _flag("terminal.clearOnShrink", False)
     show_terminal_progress = _flag("terminal.showTerminalProgress", False)
     terminal_hyperlinks: Key[bool | None] = Key("terminal.hyperlinks", None, _bool)
-    terminal_images: Key[Literal["kitty", "iterm2", False] | None] = Key(
-        "terminal.images", None, _one_of(("kitty", "iterm2", False))
+    terminal_images: Key[Literal["kitty", "iterm2", "sixel", False] | None] = Key(
+        "terminal.images", None, _one_of(("kitty", "iterm2", "sixel", False))
     )
     terminal_true_color: Key[bool | None] = Key("terminal.trueColor", None, _bool)
     code_block_indent = _text("markdown.codeBlockIndent", "  ")

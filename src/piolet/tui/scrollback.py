@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 from weakref import WeakSet
 
@@ -54,10 +55,11 @@ class Scrollback:
         return lines
 
     def live(self, transcript: Transcript) -> list[Line]:
-        """Return the lines that are not printed yet."""
+        """Return the lines that are not printed yet; pictures are drawn only where they stay."""
         lines: list[Line] = []
+        frame = replace(transcript.frame, pictures=None)
         for block in self._unprinted(transcript):
-            drawn = self._open(block, transcript.frame)
+            drawn = self._open(block, frame)
             if drawn and block not in self._begun and (lines or self._any):
                 lines.append(BLANK)
             lines += drawn
@@ -70,10 +72,10 @@ class Scrollback:
             if rows <= 0:
                 break
             if block in self._printed:
-                before, now = block.lines(folded), block.lines(transcript.frame)
+                before = block.lines(folded)
                 rows -= len(before) + 1
-                if before != now:
-                    groups.append(now)
+                if before != block.lines(transcript.frame):
+                    groups.append(block.lines(replace(transcript.frame, pictures=None)))
         return [line for group in reversed(groups) for line in (BLANK, *group)]
 
     def _open(self, block: TranscriptBlock, frame: Frame) -> Sequence[Line]:

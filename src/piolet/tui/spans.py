@@ -16,8 +16,18 @@ from piolet.tui import text as cells
 Color: TypeAlias = str | int
 
 
+class PictureRow(NamedTuple):
+    """A row of a picture: the picture's number, the cells that it takes as a whole, and which row of them it is."""
+
+    number: int
+    columns: int
+    rows: int
+    row: int
+
+
 class Style(NamedTuple):
-    """How text looks; what is None, False or empty is left to what lies beneath."""
+    """How text looks; what is None, False or empty is left to what lies beneath. `picture`: what is drawn over it where
+    the terminal can draw; the text is blanks then."""
 
     fg: Color | None = None
     bg: Color | None = None
@@ -28,6 +38,7 @@ class Style(NamedTuple):
     strike: bool = False
     reverse: bool = False
     link: str = ""
+    picture: PictureRow | None = None
 
     def over(self, base: Style) -> Style:
         """Return this style laid over `base`."""
@@ -48,6 +59,7 @@ def _over(style: Style, base: Style) -> Style:
         style.strike or base.strike,
         style.reverse or base.reverse,
         style.link or base.link,
+        style.picture or base.picture,
     )
 
 
@@ -78,6 +90,16 @@ def line_text(line: Iterable[Span]) -> str:
 def line_width(line: Iterable[Span]) -> int:
     """Return the cells that `line` takes."""
     return sum(cells.width(span.text) for span in line)
+
+
+def picture_in(line: Iterable[Span]) -> tuple[int, PictureRow] | None:
+    """Return the cell where a row of a picture begins in `line`, and which row it is; None if there is none."""
+    column = 0
+    for text, style in line:
+        if style.picture is not None:
+            return column, style.picture
+        column += cells.width(text)
+    return None
 
 
 def over(line: Iterable[Span], base: Style) -> Line:

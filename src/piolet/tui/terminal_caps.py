@@ -13,6 +13,7 @@ ImageProtocol: TypeAlias = Literal["none", "kitty", "iterm2", "sixel"]
 #: What to ask a terminal at the start: foreground, background, the 16 palette colours, attributes (answered last).
 COLOR_QUERY = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\" + "".join(f"\x1b]4;{n};?\x1b\\" for n in range(16))
 ATTRIBUTES_QUERY = "\x1b[c"
+CELL_QUERY = "\x1b[16t"  # how many pixels a cell has
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
@@ -30,7 +31,9 @@ _PROTOCOLS: dict[str, ImageProtocol] = {
 _color_reply = re.compile(
     r"\x1b\](10|11|4;\d+);(?:rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})|#([0-9a-fA-F]{6}))"
 )
-_attributes_reply = re.compile(r"\x1b\[\?[0-9;]+c")
+_attributes_reply = re.compile(r"\x1b\[\?([0-9;]+)c")
+_cell_reply = re.compile(r"\x1b\[6;(\d{1,4});(\d{1,4})t")
+_SIXEL = "4"  # among the attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,9 @@ class CapsChoice:
     images: str | None = None
 
 
-def detect(env: Mapping[str, str], choice: CapsChoice | None = None) -> TerminalCaps:
-    """Return what the terminal of the environment `env` can do. Variables win over `choice`, and that over a guess."""
+def detect(env: Mapping[str, str], choice: CapsChoice | None = None, *, sixel: bool = False) -> TerminalCaps:
+    """Return what the terminal of the environment `env` can do. Variables win over `choice`, and that over a guess.
+    `sixel`: the terminal has said that it draws that (`has_sixel`)."""
     choice = choice or CapsChoice()
     term = env.get("TERM", "").lower()
     multiplexed = bool(env.get("TMUX") or env.get("STY") or term.startswith(("tmux", "screen")))
@@ -68,7 +72,7 @@ def detect(env: Mapping[str, str], choice: CapsChoice | None = None) -> Terminal
     return TerminalCaps(
         _colors(env, term, modern and not multiplexed, choice),
         (modern and not multiplexed) if links is None else links,
-        _images(env, term, program, multiplexed, choice),
+        _images(env, term, program, multiplexed, choice, sixel),
         multiplexed,
     )
 
@@ -82,19 +86,21 @@ def _colors(env: Mapping[str, str], term: str, modern: bool, choice: CapsChoice)
     return "truecolor" if truecolor else "256"
 
 
-def _images(env: Mapping[str, str], term: str, program: str, multiplexed: bool, choice: CapsChoice) -> ImageProtocol:
+def _images(
+    env: Mapping[str, str], term: str, program: str, multiplexed: bool, choice: CapsChoice, sixel: bool
+) -> ImageProtocol:
     said = (env.get("PI_IMAGE_PROTOCOL") or choice.images or "auto").lower()
     if said in _PROTOCOLS:
         return _PROTOCOLS[said]
-    if multiplexed or term == "dumb":
+    if multiplexed or term == "dumb" or env.get("NO_COLOR"):
         return "none"
     if env.get("KITTY_WINDOW_ID") or env.get("GHOSTTY_RESOURCES_DIR") or "kitty" in term or "ghostty" in term:
         return "kitty"
     if program in ("wezterm", "ghostty") or env.get("KONSOLE_VERSION"):
         return "kitty"
-    if program == "iterm.app":
+    if program == "iterm.app" or env.get("LC_TERMINAL") == "iTerm2":
         return "iterm2"
-    return "sixel" if "foot" in term or "mlterm" in term or "sixel" in term else "none"
+    return "sixel" if sixel or "foot" in term or "mlterm" in term or "sixel" in term else "none"
 
 
 def _said(variable: str | None, choice: bool | None) -> bool | None:
@@ -123,3 +129,16 @@ def read_color(reply: str) -> tuple[str, str] | None:
 def is_attributes(reply: str) -> bool:
     """Whether this is the reply to `ATTRIBUTES_QUERY`, which comes after all that was asked before."""
     return _attributes_reply.match(reply) is not None
+
+
+def has_sixel(reply: str) -> bool:
+    """Whether this reply to `ATTRIBUTES_QUERY` tells of sixel graphics."""
+    match = _attributes_reply.match(reply)
+    return match is not None and _SIXEL in match[1].split(";")[1:]
+
+
+def read_cell(reply: str) -> tuple[int, int] | None:
+    """Return width and height in pixels of a cell, if this reply to `CELL_QUERY` tells them."""
+    match = _cell_reply.match(reply)
+    height, width = (int(match[1]), int(match[2])) if match else (0, 0)
+    return (width, height) if width and height else None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -7,9 +8,12 @@ import pytest
 from piolet.app.renderers.registry import BUILT_IN, tool_lines
 from piolet.app.renderers.view import ToolRenderer, ToolView, split_notice
 from piolet.tui.blocks.frame import Frame
-from piolet.tui.spans import Line, Style, line_text, line_width, row
+from piolet.tui.pictures import Picture, PictureRoom
+from piolet.tui.spans import Line, Style, line_text, line_width, picture_in, row
+from tests.support.graphics import picture
 
 FRAME, OPEN = Frame(70), Frame(70, expanded=True)
+PICTURE = Picture(b64encode(picture(2, 2)).decode(), "image/png")
 NUMBERS = "\n".join(f"line {n}" for n in range(1, 31))
 
 
@@ -69,7 +73,7 @@ def test_a_card_is_pending_until_the_call_is_done() -> None:
 def test_what_tools_say_drives_nothing(name: str) -> None:
     evil = "a\x1b]0;pwn\x07\x1b[2Jb\u202e\r\x00"
     args = {"path": evil, "command": evil, "content": evil, "pattern": evil, "glob": evil, evil: evil}
-    view = ToolView(name, args, text=evil, details={"diff": evil, "fullOutputPath": evil}, images=[evil])
+    view = ToolView(name, args, text=evil, details={"diff": evil, "fullOutputPath": evil}, pictures=[Picture("", evil)])
     for view_ in (view, ToolView(name, args, text=evil, is_error=True)):
         for frame in (FRAME, OPEN):
             text = "".join(line_text(line) for line in tool_lines(view_, frame))
@@ -96,8 +100,20 @@ def test_read_shows_an_error_and_pictures_always() -> None:
         "",
         "ENOENT: no such file",
     ]
-    picture = card("read", {"path": "a.png"}, text="Read image file [image/png]", images=["[image: image/png 2x2]"])
-    assert picture == ["read a.png", "", "[image: image/png 2x2]"]
+    drawn = card("read", {"path": "a.png"}, text="Read image file [image/png]", pictures=[PICTURE])
+    assert drawn == ["read a.png", "", "[image: image/png 2x2]"]
+
+
+@pytest.mark.parametrize("boxed", [True, False])
+def test_pictures_stand_below_what_any_tool_draws(boxed: bool) -> None:
+    own = ToolRenderer(lambda view, frame: [row("own")], lambda view, frame: [row("body")], boxed)
+    frame = Frame(70, pictures=PictureRoom(10))
+    lines = tool_lines(ToolView("x", pictures=[PICTURE, PICTURE]), frame, {"x": own})
+    pictures = [at for line in lines if (at := picture_in(line)) is not None]
+    assert pictures == [(int(boxed), (PICTURE.number, 10, 5, row)) for row in range(5)] * 2
+    text = [line_text(line).strip() for line in lines]
+    assert text[int(boxed) :][:4] == ["own", "", "body", ""]
+    assert all(line_width(line) == 70 for line in lines) or not boxed
 
 
 def test_read_names_skills_and_context_files() -> None:

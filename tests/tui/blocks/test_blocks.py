@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from base64 import b64encode
+
 import pytest
 
 from piolet.tui.blocks.bash import BashView, bash_lines
@@ -20,10 +22,13 @@ from piolet.tui.blocks.messages import (
 from piolet.tui.blocks.notices import error_lines, queue_lines, section_lines, status_lines, warning_lines
 from piolet.tui.blocks.rules import busy_text, more, rule
 from piolet.tui.blocks.tool_card import Card, card_lines
-from piolet.tui.spans import Line, Span, Style, line_text, line_width, row
+from piolet.tui.pictures import Picture, PictureRoom
+from piolet.tui.spans import Line, Span, Style, line_text, line_width, picture_in, row
+from tests.support.graphics import picture
 
 FRAME = Frame(60)
 OPEN = Frame(60, expanded=True)
+PICTURE = Picture(b64encode(picture(2, 3)).decode(), "image/png")
 EVIL = "a\x1b]0;pwn\x07\x1b[2Jb\u202e"
 
 
@@ -60,9 +65,22 @@ def test_a_pasted_log_is_drawn_as_it_is() -> None:
 
 
 def test_a_user_message_is_markdown_in_a_box_with_its_pictures() -> None:
-    lines = user_lines("a **b**\nc", FRAME, ["[image: image/png 2x3]"])
+    lines = user_lines("a **b**\nc", FRAME, [PICTURE])
     assert texts(lines) == ["", "a b", "c", "", "[image: image/png 2x3]", ""]
     assert lines[1][1].style == Style("userMessageText", "userMessageBg")
+
+
+def test_pictures_are_drawn_over_blank_rows_in_the_box_where_there_is_room_for_them() -> None:
+    frame = Frame(60, pictures=PictureRoom(20))
+    for lines, above in (
+        (user_lines("a", frame, [PICTURE]), ["", "a", ""]),
+        (custom_lines("note", "a", frame, [PICTURE]), ["", "[note]", "", "a", ""]),
+    ):
+        assert texts(lines) == [*above, *[""] * 10, ""]
+        shown = [picture_in(line) for line in lines[len(above) : -1]]
+        assert shown == [(1, (PICTURE.number, 14, 10, row)) for row in range(10)]
+        assert len(backgrounds(lines)) == 1
+        assert {line_width(line) for line in lines} == {60}
 
 
 def test_an_answer_stands_free_and_thinking_is_italic() -> None:

@@ -13,6 +13,7 @@ from piolet.app.renderers.registry import BUILT_IN
 from piolet.app.renderers.view import ToolRenderer, ToolView
 from piolet.harness.messages import CustomMessage
 from piolet.harness.session.entries import CustomEntry
+from piolet.llm.messages import image
 from piolet.llm.messages import text as text_block
 from piolet.tui.blocks.frame import Frame, inset
 from piolet.tui.component import Component, Text, component_lines
@@ -127,7 +128,8 @@ class ToolRenderers(Mapping[str, ToolRenderer]):
         def body(view: ToolView, frame: Frame) -> Sequence[Line]:
             own = None
             if slots.result and view.state != "arguments":
-                result = ToolResult([text_block(view.text)], details=view.details)
+                images = [image(picture.data, picture.mime_type) for picture in view.pictures]
+                result = ToolResult([text_block(view.text), *images], details=view.details)
                 own = draw(slots.result, view, frame, result)
             return usual.body(view, frame) if own is None else own
 

@@ -60,12 +60,11 @@ def _read_call(view: ToolView, frame: Frame) -> Sequence[Line]:
 def _read_body(view: ToolView, frame: Frame) -> Sequence[Line]:
     if view.is_error:
         return error_lines(view, frame)
-    pictures = [line for image in view.images for line in plain(image, frame.box_width, OUTPUT)]
     if not frame.expanded or not view.text:
-        return pictures
+        return ()
     text, notice = split_notice(view.text)
-    lines = _code(text.rstrip("\n"), "" if view.images else _path_of(view), frame) if text else []
-    return [*lines, *plain(notice, frame.box_width, WARNING), *pictures] if notice else [*lines, *pictures]
+    lines = _code(text.rstrip("\n"), "" if view.pictures else _path_of(view), frame) if text else []
+    return [*lines, *plain(notice, frame.box_width, WARNING)] if notice else lines
 
 
 # --------------------------------------------------------------------------------------------------------------- write

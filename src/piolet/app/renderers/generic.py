@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from piolet.app.renderers.view import ERROR, OUTPUT, TITLE, ToolRenderer, ToolView, output_lines
 from piolet.tui.blocks.folding import first_rows
-from piolet.tui.blocks.frame import Frame, joined, plain
+from piolet.tui.blocks.frame import Frame, plain
 from piolet.tui.spans import Line, Span, clip, wrap
 from piolet.tui.text import one_line
 
@@ -29,8 +29,7 @@ def _value(value: object) -> str:
 
 
 def _body(view: ToolView, frame: Frame) -> Sequence[Line]:
-    lines = first_rows(output_lines(view.text, frame, ERROR if view.is_error else OUTPUT), FOLDED_ROWS, frame)
-    return joined(lines, [line for image in view.images for line in plain(image, frame.box_width, OUTPUT)])
+    return first_rows(output_lines(view.text, frame, ERROR if view.is_error else OUTPUT), FOLDED_ROWS, frame)
 
 
 GENERIC = ToolRenderer(_call, _body)

@@ -8,8 +8,9 @@ from piolet.app.renderers.files import EDIT, LS, READ, WRITE
 from piolet.app.renderers.generic import GENERIC
 from piolet.app.renderers.search import FIND, GREP
 from piolet.app.renderers.shell import BASH
-from piolet.app.renderers.view import ToolRenderer, ToolView
-from piolet.tui.blocks.frame import Frame
+from piolet.app.renderers.view import OUTPUT, ToolRenderer, ToolView
+from piolet.tui.blocks.frame import Frame, joined
+from piolet.tui.blocks.pictures import picture_lines
 from piolet.tui.blocks.tool_card import Card, card_lines
 from piolet.tui.spans import Line
 
@@ -45,5 +46,6 @@ def tool_lines(
 
 
 def _card(view: ToolView, frame: Frame, renderer: ToolRenderer) -> list[Line]:
-    card = Card(renderer.call(view, frame), renderer.body(view, frame), view.status, renderer.boxed)
-    return card_lines(card, frame)
+    pictures = picture_lines(view.pictures, frame.box_width if renderer.boxed else frame.width, frame, OUTPUT)
+    body = joined(renderer.body(view, frame), pictures)
+    return card_lines(Card(renderer.call(view, frame), body, view.status, renderer.boxed), frame)

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from piolet.tui.blocks.frame import Frame, plain
 from piolet.tui.blocks.tool_card import CardStatus
+from piolet.tui.pictures import Picture
 from piolet.tui.spans import Line, Span, Style, wrap
 from piolet.tui.text import one_line
 
@@ -21,8 +22,8 @@ _INVALID = Span("[invalid arg]", ERROR)
 
 class ToolView(Struct, frozen=True):
     """A tool call. `args` may be partial or of wrong types until `complete`. `text` is that of the result, or of the
-    last update. `seconds`: how long it runs or ran. `preview`: the diff that an edit will make. `images`: a line for
-    each picture of the result. `cwd` and `home` shorten paths."""
+    last update. `seconds`: how long it runs or ran. `preview`: the diff that an edit will make. `pictures`: those of
+    the result, shown below the body. `cwd` and `home` shorten paths."""
 
     name: str
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -33,7 +34,7 @@ class ToolView(Struct, frozen=True):
     is_error: bool = False
     seconds: float | None = None
     preview: str = ""
-    images: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
     cwd: str = ""
     home: str = ""
 

@@ -6,7 +6,7 @@ Keys, pastes, clicks and the terminal's reports go to the `Face`; what it says i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,22 +15,28 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.geometry import Region
 from textual.screen import Screen
 
 from piolet.modes.interactive.overlays import Overlays
+from piolet.modes.interactive.tool_block import ToolBlock
 from piolet.tui.ansi import AnsiWriter
 from piolet.tui.blocks.frame import Frame
+from piolet.tui.blocks.live import DrawnBlock
 from piolet.tui.editor import Editor
 from piolet.tui.panels.panel import Panel
+from piolet.tui.pictures import Album
 from piolet.tui.scrollback import Scrollback
 from piolet.tui.spans import Line
-from piolet.tui.transcript import Transcript
+from piolet.tui.terminal_caps import CELL_QUERY
+from piolet.tui.transcript import Transcript, TranscriptBlock
 from piolet.tui.widgets.driver import TerminalDriver, TerminalGone, TerminalReport
 from piolet.tui.widgets.editor_area import EditorArea
 from piolet.tui.widgets.inline import InlineApp, InlineDriver, InlineScreen
 from piolet.tui.widgets.key_events import key_of
 from piolet.tui.widgets.lines_view import LinesView
 from piolet.tui.widgets.panel_view import PanelView
+from piolet.tui.widgets.picture_layer import PictureLayer
 from piolet.tui.widgets.strips import StripMaker
 from piolet.tui.widgets.tail_view import TailView
 from piolet.tui.widgets.transcript_view import TranscriptView
@@ -85,6 +91,10 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         self.strips = strips
         self.transcript = Transcript(Frame(80), 24)
         self.scrollback = Scrollback()
+        self.album = Album()
+        self.pictures = PictureLayer(
+            self.album, self._show_pictures, lambda picture: face.presenter.picture_changed(picture)
+        )
         self.transcript_view = self._make_view()
         self.pending_view = LinesView(face.progress.pending_lines, strips, id="pending")
         self.above_view = LinesView(face.widgets_above, strips, id="above")
@@ -153,7 +163,33 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
     def print_lines(self, lines: Sequence[Line]) -> None:
         """Put lines into the terminal's scrollback, above everything that is drawn."""
         writer = AnsiWriter(self.strips.palette, links=self.strips.hyperlinks)
-        self.print_above("".join(f"{line}\n" for line in writer.lines(lines)))
+        self.print_above(self.pictures.over(writer.lines(lines), lines, self.size.height))
+
+    def has_pictures(self, block: TranscriptBlock) -> bool:
+        """Whether the pictures of a block are drawn, as far as they can be."""
+        if not isinstance(block, DrawnBlock | ToolBlock) or not block.pictures:
+            return True
+        return self.pictures.has_all(block.lines(self.transcript.frame))
+
+    def paint_over(self, written: Container[int]) -> str:
+        """Return what draws the pictures that are in sight, and nothing floats over."""
+        if not self.pictures.active:
+            return ""
+        regions = self.overlays.regions
+        shown = {
+            y: (x, row)
+            for y, (x, row) in self.transcript_view.pictures.items()
+            if not any(region.overlaps(Region(x, y, row.columns, 1)) for region in regions)
+        }
+        return self.pictures.paint(shown, written)
+
+    def erase_over(self) -> str:
+        return self.pictures.erase()
+
+    def _show_pictures(self) -> None:
+        """Some pictures can be drawn that could not before."""
+        self.transcript_view.paint()
+        self.transcript_view.refresh()
 
     def set_mode(self, *, regular: bool) -> None:
         """Show the transcript on a screen of its own, or in the terminal's scrollback."""
@@ -263,6 +299,8 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
                 await super().on_event(event)
 
     def on_resize(self, event: events.Resize) -> None:
+        if self.pictures.active:
+            self.write(CELL_QUERY)
         if self.overlays:
             self.call_after_refresh(self.overlays.redraw)
 

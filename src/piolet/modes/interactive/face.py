@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,7 +39,7 @@ from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
 from piolet.tui.panels.panel import Panel
 from piolet.tui.spans import Line
-from piolet.tui.terminal_caps import ATTRIBUTES_QUERY, COLOR_QUERY
+from piolet.tui.terminal_caps import ATTRIBUTES_QUERY, CELL_QUERY, COLOR_QUERY
 from piolet.tui.theme import Theme
 from piolet.tui.transcript import TranscriptBlock
 
@@ -85,7 +86,8 @@ class Face:
         self.app.editor_area.failed = self.surface.completion_failed
         self.app.editor_area.draw_instead = partial(self.surface.slot_lines, "editor")
         self.dialogs = dialogs.Dialogs(self.app, lambda: self.keymap)
-        self.presenter = Presenter(self.app.transcript, Look(), lambda: self.app.transcript_view.paint_soon())
+        look = Look(album=self.app.album)
+        self.presenter = Presenter(self.app.transcript, look, lambda: self.app.transcript_view.paint_soon())
         self.opened = Opened(self)
 
     # --------------------------------------------------------------------------------------------------------- start
@@ -106,7 +108,7 @@ class Face:
 
     def begin(self) -> None:
         """Open the runtime; the screen is there already."""
-        self.app.write(COLOR_QUERY + ATTRIBUTES_QUERY)
+        self.app.write(COLOR_QUERY + CELL_QUERY + ATTRIBUTES_QUERY)
         self.app.every(theme_watch.SECONDS, theme_watch.ThemeWatch(self).look)
         self.app.every(BRANCH_SECONDS, self.app.footer_view.redraw)
         self.start(open_on_screen(self, self._opening))
@@ -162,6 +164,7 @@ class Face:
         if not self.ready:
             return ""
         app = self.app
+        app.transcript.resize(replace(app.transcript.frame, pictures=None), app.transcript.height)
         if not app.regular and self.runtime.services.settings.fullscreen_exit_output != "transcript":
             lines = []
         elif app.regular or app.scrollback:
@@ -225,8 +228,8 @@ class Face:
             self.app.editor_area.update()
 
     def is_finished(self, block: TranscriptBlock) -> bool:
-        """Whether a block of the session that is shown will not change any more."""
-        return self.opened.showing and self.presenter.is_finished(block)
+        """Whether a block of the session that is shown will not change any more, and its pictures are drawn."""
+        return self.opened.showing and self.presenter.is_finished(block) and self.app.has_pictures(block)
 
     def on_click(self, block: TranscriptBlock) -> None:
         """Fold or unfold what was clicked."""
@@ -249,6 +252,8 @@ class Face:
                 self.use_theme(self.theme_setting)
             else:
                 self.show_theme(self.looks.system())
+        if self.looks.hear_of_pictures(sequence) and self.ready:
+            self.opened.show_pictures()
 
     # ---------------------------------------------------------------------------------------------------------- drawing
 

@@ -6,8 +6,17 @@ import os
 from collections.abc import Mapping
 
 from piolet.app.settings import Settings
+from piolet.tui.pictures import CELL, PictureRoom
 from piolet.tui.spans import Color
-from piolet.tui.terminal_caps import CapsChoice, TerminalCaps, detect, is_attributes, read_color
+from piolet.tui.terminal_caps import (
+    CapsChoice,
+    TerminalCaps,
+    detect,
+    has_sixel,
+    is_attributes,
+    read_cell,
+    read_color,
+)
 from piolet.tui.theme import SYSTEM, Appearance, Theme, appearance_from_colorfgbg, choose_theme
 from piolet.tui.theme_builtin import built_in_theme
 from piolet.tui.theme_color import luminance
@@ -22,7 +31,10 @@ class Looks:
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self._environ = environ
+        self._choice = CapsChoice()
+        self._sixel = False  # the terminal has said that it draws that
         self.caps: TerminalCaps = detect(environ)
+        self.cell = CELL  # width and height in pixels
         self.appearance: Appearance = appearance_from_colorfgbg(environ.get("COLORFGBG", "")) or "dark"
         self._answers: dict[str, str] = {}
         self._answered = False  # everything that was asked at the start
@@ -30,14 +42,12 @@ class Looks:
 
     def apply(self, settings: Settings, themes: Mapping[str, Theme], chosen: str | None = None) -> str | None:
         """Take on the theme that `chosen`, else the settings, name; return what was wrong with it, if anything."""
-        self.caps = detect(
-            self._environ,
-            CapsChoice(
-                settings.terminal_true_color,
-                settings.terminal_hyperlinks,
-                "none" if settings.terminal_images is False else settings.terminal_images,
-            ),
+        self._choice = CapsChoice(
+            settings.terminal_true_color,
+            settings.terminal_hyperlinks,
+            "none" if settings.terminal_images is False else settings.terminal_images,
         )
+        self.caps = detect(self._environ, self._choice, sixel=self._sixel)
         name = choose_theme(chosen or settings.theme, self.appearance) or SYSTEM
         if name == SYSTEM:
             self.theme = self.system()
@@ -65,6 +75,20 @@ class Looks:
         if color[0] == "11":
             self.appearance = "light" if luminance(color[1]) > _MIDDLE else "dark"
         return changed and self._answered
+
+    def hear_of_pictures(self, report: str) -> bool:
+        """Take in a reply of the terminal; return whether pictures are to be drawn in another way."""
+        before = self.caps.images, self.cell
+        self._sixel = self._sixel or has_sixel(report)
+        self.caps = detect(self._environ, self._choice, sixel=self._sixel)
+        self.cell = read_cell(report) or self.cell
+        return (self.caps.images, self.cell) != before
+
+    def picture_room(self, settings: Settings) -> PictureRoom | None:
+        """Return the room for a picture in the transcript; None if none is drawn."""
+        if self.caps.images == "none" or not settings.show_images:
+            return None
+        return PictureRoom(settings.image_width_cells, self.cell)
 
     @property
     def palette(self) -> Mapping[str, Color]:

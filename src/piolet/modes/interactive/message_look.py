@@ -11,8 +11,10 @@ from piolet.app.renderers.registry import BUILT_IN
 from piolet.app.renderers.view import ToolRenderer
 from piolet.harness.messages import CustomMessage
 from piolet.harness.session.entries import CustomEntry
+from piolet.llm.messages import ImageContent
 from piolet.tui.blocks.frame import Frame
 from piolet.tui.blocks.messages import THINKING_LABEL
+from piolet.tui.pictures import Album, Picture
 from piolet.tui.spans import Line
 
 
@@ -35,7 +37,7 @@ class CustomRenderers(Protocol):
 @dataclass
 class Look:
     """How messages are shown: whether thinking is hidden and behind what label, who draws tools and what extensions
-    add, what paths are shortened by."""
+    add, what paths are shortened by, where the pictures are."""
 
     cwd: str = ""
     home: str = ""
@@ -43,6 +45,12 @@ class Look:
     thinking_label: str = THINKING_LABEL
     renderers: Mapping[str, ToolRenderer] = field(default_factory=lambda: BUILT_IN)
     custom: CustomRenderers | None = None
+    album: Album = field(default_factory=Album)
+
+    def pictures(self, content: str | Sequence[object]) -> list[Picture]:
+        """Return the pictures in the content of a message."""
+        blocks = (block for block in content if isinstance(block, ImageContent))
+        return [self.album.picture(block.data, block.mime_type) for block in blocks]
 
     def transformer(self, message_type: MessageType) -> Callable[[str, bool], str] | None:
         """Return what changes the text of messages, if anything does."""

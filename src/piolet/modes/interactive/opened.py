@@ -88,8 +88,16 @@ class Opened:
             expand_key=face.keymap.label("app.tools.expand"),
             animated=settings.animations,
         )
+        self.show_pictures()
         face.app.show_cursor(settings.show_hardware_cursor)
         face.refresh()
+
+    def show_pictures(self) -> None:
+        """Draw pictures as the terminal can and the settings say."""
+        app, looks = self._face.app, self._face.looks
+        app.pictures.use(looks.caps.images, looks.cell)
+        app.transcript_view.set_frame(pictures=looks.picture_room(self._face.runtime.services.settings))
+        app.transcript_view.refresh()
 
     async def show_head(self) -> None:
         """Put header and resources at the head of the transcript."""

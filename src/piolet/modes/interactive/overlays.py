@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from textual.geometry import Region
+
 from piolet.tui.overlay import OverlayOptions
 from piolet.tui.panels.panel import Panel
 from piolet.tui.widgets.overlay_view import OverlayView
@@ -58,6 +60,11 @@ class Overlays:
     def rows(self) -> int:
         """The rows that the tallest of them takes."""
         return max((view.rows for view in self._views), default=0)
+
+    @property
+    def regions(self) -> list[Region]:
+        """Where on the screen those are that are to be seen."""
+        return [view.region for view in self._views if view.shown]
 
     def set_strips(self, strips: StripMaker) -> None:
         """Use another theme."""

@@ -38,7 +38,6 @@ from piolet.llm.events import (
 from piolet.llm.messages import (
     AssistantMessage,
     BaseMessage,
-    ImageContent,
     TextContent,
     ThinkingContent,
     ToolCall,
@@ -63,6 +62,7 @@ from piolet.tui.blocks.messages import (
     user_lines,
 )
 from piolet.tui.blocks.notices import error_lines, status_lines, warning_lines
+from piolet.tui.pictures import Picture
 from piolet.tui.spans import Line
 from piolet.tui.transcript import Transcript, TranscriptBlock
 
@@ -210,6 +210,13 @@ class Presenter:
         """The theme is another one: draw again what has colours of its own."""
         for block in self._custom:
             with suppress(KeyError):
+                self.transcript.changed(block)
+        self._repaint()
+
+    def picture_changed(self, picture: Picture) -> None:
+        """Draw again what shows a picture."""
+        for block in self.transcript.blocks:
+            if isinstance(block, DrawnBlock | ToolBlock) and picture in block.pictures:
                 self.transcript.changed(block)
         self._repaint()
 
@@ -390,12 +397,13 @@ class Presenter:
 
     def _custom_message(self, message: CustomMessage, kind: str) -> None:
         text, look = text_of(message.content), self.look
+        pictures = look.pictures(message.content)
 
         def draw(frame: Frame) -> Sequence[Line]:
             own = look.custom.message(message, frame) if look.custom is not None else None
-            return custom_lines(kind, text, frame) if own is None else own
+            return custom_lines(kind, text, frame, pictures) if own is None else own
 
-        self._add_custom(DrawnBlock(draw, text))
+        self._add_custom(DrawnBlock(draw, text, pictures=pictures))
 
     def entry(self, entry: CustomEntry, block: DrawnBlock | None = None) -> None:
         """Show a custom entry, if an extension draws it, by the `block` that showed it before."""
@@ -414,22 +422,18 @@ class Presenter:
         if expected is not None:
             self.transcript.remove(expected)
         text = text_of(message.content)
-        images = [
-            f"[image: {block.mime_type}]"
-            for block in ([] if isinstance(message.content, str) else message.content)
-            if isinstance(block, ImageContent)
-        ]
+        pictures = self.look.pictures(message.content)
         skill = parse_skill_block(text)
         if skill is not None:
             name, body, text = skill.name, skill.content, skill.user_message or ""
             self.add(DrawnBlock(lambda frame: skill_lines(name, body, frame), name, is_prompt=not text))
-        if text or images or skill is None:
-            self.add(self._prompt(text, images))
+        if text or pictures or skill is None:
+            self.add(self._prompt(text, pictures))
 
-    def _prompt(self, text: str, images: Sequence[str] = ()) -> DrawnBlock:
+    def _prompt(self, text: str, pictures: Sequence[Picture] = ()) -> DrawnBlock:
         transform = self.look.transformer("user")
         shown = text if transform is None else transform(text, False)
-        return DrawnBlock(lambda frame: user_lines(shown, frame, images), text, is_prompt=True)
+        return DrawnBlock(lambda frame: user_lines(shown, frame, pictures), text, is_prompt=True, pictures=pictures)
 
     def _thinking(self) -> ThinkingBlock:
         look = self.look
@@ -447,7 +451,7 @@ class Presenter:
 
     def _tool_block(self, name: str, call_id: str | None) -> ToolBlock:
         look = self.look
-        block = ToolBlock(name, cwd=look.cwd, home=look.home, renderers=look.renderers)
+        block = ToolBlock(name, pictures=look.pictures, cwd=look.cwd, home=look.home, renderers=look.renderers)
         if call_id is not None:
             self._tools[call_id] = block
         return block

@@ -12,11 +12,13 @@ from piolet.agent.tools import ToolResult
 from piolet.app.renderers.registry import BUILT_IN, tool_lines
 from piolet.app.renderers.view import ToolRenderer, ToolView
 from piolet.llm.arguments import PartialArguments
-from piolet.llm.messages import ImageContent, text_of
+from piolet.llm.messages import text_of
 from piolet.tui.blocks.frame import Frame
+from piolet.tui.pictures import Picture
 from piolet.tui.spans import Line
 
 RendererError: TypeAlias = Callable[[str, Exception], None]
+PicturesOf: TypeAlias = Callable[[Sequence[object]], Sequence[Picture]]
 
 
 class ToolBlock:
@@ -29,18 +31,20 @@ class ToolBlock:
         name: str,
         args: Mapping[str, Any] | None = None,
         *,
+        pictures: PicturesOf,
         cwd: str = "",
         home: str = "",
         renderers: Mapping[str, ToolRenderer] = BUILT_IN,
         on_error: RendererError | None = None,
     ) -> None:
-        """Without `args` they are still arriving, piece by piece."""
+        """Without `args` they are still arriving, piece by piece. `pictures(content)`: those of a result."""
         self.running = False
         self._args = args
         self._pieces = PartialArguments()
         self._started = 0.0
         self._view = ToolView(name, complete=args is not None, state="arguments", cwd=cwd, home=home)
         self._renderers = renderers
+        self._pictures_of = pictures
         self._on_error = on_error
 
     @property
@@ -50,6 +54,10 @@ class ToolBlock:
     @property
     def done(self) -> bool:
         return self._view.state == "done"
+
+    @property
+    def pictures(self) -> Sequence[Picture]:
+        return self._view.pictures
 
     def feed(self, piece: str) -> None:
         """Take a piece of the arguments' JSON text."""
@@ -78,7 +86,9 @@ class ToolBlock:
 
     def update(self, partial: ToolResult) -> None:
         """The tool reports what there is so far."""
-        self._change(text=text_of(partial.content, "\n"), details=partial.details, images=_images(partial.content))
+        self._change(
+            text=text_of(partial.content, "\n"), details=partial.details, pictures=self._pictures_of(partial.content)
+        )
 
     def finish(
         self, content: Sequence[object], details: Any, *, is_error: bool, duration_ms: int | None = None
@@ -91,7 +101,7 @@ class ToolBlock:
             text=text_of(content if isinstance(content, str) else list(content), "\n"),
             details=details,
             is_error=is_error,
-            images=_images(content),
+            pictures=self._pictures_of(content),
             seconds=None if duration_ms is None else duration_ms / 1000,
         )
 
@@ -104,7 +114,3 @@ class ToolBlock:
 
     def _change(self, **fields: Any) -> None:
         self._view = replace(self._view, **fields)
-
-
-def _images(content: Sequence[object]) -> list[str]:
-    return [f"[image: {block.mime_type}]" for block in content if isinstance(block, ImageContent)]

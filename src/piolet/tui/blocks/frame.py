@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from piolet.tui.markdown import render
 from piolet.tui.markdown_inline import Look
+from piolet.tui.pictures import PictureRoom
 from piolet.tui.spans import BLANK, PLAIN, Color, Line, Span, Style, over, pad, row, wrap
 from piolet.tui.text import expand_tabs, safe_for_terminal
 
@@ -20,7 +21,7 @@ MAX_MARKDOWN = 200_000
 class Frame:
     """`width`: cells of a row. `expanded`: foldable things are shown whole. `padding`: blank cells left and right of
     text without a box (setting ``outputPad``). `expand_key`: the key that unfolds, for hints. `animated`: what tells
-    the time that passes may change by itself."""
+    the time that passes may change by itself. `pictures`: the room for each; None: they are not drawn."""
 
     width: int
     expanded: bool = False
@@ -29,6 +30,7 @@ class Frame:
     code_indent: str = "  "
     expand_key: str = "ctrl+o"
     animated: bool = True
+    pictures: PictureRoom | None = None
 
     def look(self, base: Style = PLAIN) -> Look:
         """Return how markdown is drawn here."""

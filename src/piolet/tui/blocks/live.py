@@ -7,17 +7,26 @@ from collections.abc import Callable, Sequence
 from piolet.tui.blocks.frame import Frame, inset, markdown
 from piolet.tui.markdown import render
 from piolet.tui.markdown_stream import Above, MarkdownStream
+from piolet.tui.pictures import Picture
 from piolet.tui.spans import BLANK, PLAIN, Line, Style
 from piolet.tui.text import safe_for_terminal
 
 
 class DrawnBlock:
-    """Draws what `draw` returns for a frame; `source` is the text it shows, roughly."""
+    """Draws what `draw` returns for a frame; `source` is the text it shows, roughly, and `pictures` what is in it."""
 
-    def __init__(self, draw: Callable[[Frame], Sequence[Line]], source: str = "", *, is_prompt: bool = False) -> None:
+    def __init__(
+        self,
+        draw: Callable[[Frame], Sequence[Line]],
+        source: str = "",
+        *,
+        is_prompt: bool = False,
+        pictures: Sequence[Picture] = (),
+    ) -> None:
         self.draw = draw
         self.source = source
         self.is_prompt = is_prompt
+        self.pictures = pictures
 
     def lines(self, frame: Frame) -> Sequence[Line]:
         return self.draw(frame)

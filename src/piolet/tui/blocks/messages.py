@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from piolet.tui.blocks.folding import titled
 from piolet.tui.blocks.frame import MUTED, Frame, box, inset, joined, markdown, plain
+from piolet.tui.blocks.pictures import picture_lines
+from piolet.tui.pictures import Picture
 from piolet.tui.spans import Line, Span, Style, clip, row
 from piolet.tui.text import one_line
 
@@ -17,11 +19,10 @@ _THINKING = Style("thinkingText", italic=True)
 _ERROR = Style("error")
 
 
-def user_lines(text: str, frame: Frame, images: Sequence[str] = ()) -> list[Line]:
-    """Return a user message; `images` are the lines that stand for its pictures."""
-    pictures = [line for image in images for line in plain(image, frame.box_width, MUTED)]
+def user_lines(text: str, frame: Frame, pictures: Sequence[Picture] = ()) -> list[Line]:
+    """Return a user message, its pictures below the text."""
     body = markdown(text, frame.box_width, frame, _USER) if text.strip() else []
-    return box(joined(body, pictures), frame, "userMessageBg")
+    return box(joined(body, picture_lines(pictures, frame.box_width, frame, MUTED)), frame, "userMessageBg")
 
 
 def skill_lines(name: str, content: str, frame: Frame) -> list[Line]:
@@ -57,10 +58,11 @@ def stop_lines(reason: str, error: str, frame: Frame) -> list[Line]:
     return inset(plain(text, frame.text_width, _ERROR), frame)
 
 
-def custom_lines(custom_type: str, text: str, frame: Frame) -> list[Line]:
+def custom_lines(custom_type: str, text: str, frame: Frame, pictures: Sequence[Picture] = ()) -> list[Line]:
     """Return a message of an extension that has no renderer of its own."""
     head = clip(row(f"[{one_line(custom_type)}]", _LABEL), frame.box_width)
-    return box(joined([head], markdown(text, frame.box_width, frame, _CUSTOM)), frame, "customMessageBg")
+    body = markdown(text, frame.box_width, frame, _CUSTOM)
+    return box(joined([head], body, picture_lines(pictures, frame.box_width, frame, MUTED)), frame, "customMessageBg")
 
 
 def compaction_lines(summary: str, tokens_before: int, frame: Frame) -> list[Line]:

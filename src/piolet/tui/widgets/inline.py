@@ -6,11 +6,12 @@ Everything that needs private members of the toolkit for this stands here (made 
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console, RenderableType
-from textual._compositor import InlineUpdate
+from textual._compositor import ChopsUpdate, CompositorUpdate, InlineUpdate, LayoutUpdate
 from textual.app import App
 from textual.screen import Screen
 from textual.strip import Strip
@@ -54,14 +55,14 @@ class InlineDriver(TerminalDriver):
         super().on_resized()
 
     def stop_application_mode(self) -> None:
-        if self.is_inline:
-            self.write(self._app.inline.erase())
+        self.write(self._app.inline.erase() if self.is_inline else self._app.erase_over())
         super().stop_application_mode()
 
     def restore_now(self) -> None:
-        if self._active and self.is_inline:
+        if self._active:
+            erased = self._app.inline.erase() if self.is_inline else self._app.erase_over()
             with suppress(OSError):
-                os.write(self._screen_fd, self._app.inline.erase().encode())
+                os.write(self._screen_fd, erased.encode())
         super().restore_now()
 
 
@@ -91,12 +92,25 @@ class InlineApp(App[int], inherit_bindings=False):
         """Put `text` (whole lines) above the app, for good, when it is drawn next."""
         self.inline.put_above(text)
 
+    def paint_over(self, written: Container[int]) -> str:
+        """Return what is drawn over the cells of a screen of its own when those of the rows `written` were written."""
+        return ""
+
+    def erase_over(self) -> str:
+        """Return what takes away what is drawn over the cells."""
+        return ""
+
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         driver = self._driver
-        if not isinstance(driver, InlineDriver) or not isinstance(renderable, InlineUpdate):
+        if not isinstance(driver, InlineDriver):
             super()._display(screen, renderable)
             return
         if self._batch_count or self._closed or not self._running:
+            return
+        if not isinstance(renderable, InlineUpdate):
+            if isinstance(renderable, LayoutUpdate | ChopsUpdate) and (over := self.paint_over(_rows_of(renderable))):
+                renderable = cast("RenderableType", _Painted(renderable, over))
+            super()._display(screen, renderable)
             return
         columns = self.size.width
         if driver.columns != columns:  # the app will hear of it, and draw again
@@ -122,6 +136,23 @@ class InlineScreen(InlineWidget, Screen[None], inherit_bindings=False):
     def _screen_resized(self, size: Size) -> None:
         if not self.app.regular or size != self._compositor.size:  # else it was laid out so just now
             super()._screen_resized(size)
+
+
+class _Painted(CompositorUpdate):
+    """An update, and what is drawn over it in the same breath."""
+
+    def __init__(self, update: CompositorUpdate, over: str) -> None:
+        self._update, self._over = update, over
+
+    def render_segments(self, console: Console) -> str:
+        return self._update.render_segments(console) + self._over
+
+
+def _rows_of(update: LayoutUpdate | ChopsUpdate) -> Container[int]:
+    """Return the rows of the screen in which an update writes."""
+    if isinstance(update, LayoutUpdate):
+        return range(update.region.y, update.region.bottom)
+    return {y for y, _, _ in update.spans}
 
 
 def _row(strip: Strip, console: Console) -> InlineRow:

@@ -14,7 +14,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from piolet.tui.blocks.frame import Frame
-from piolet.tui.spans import BLANK, Line, Style, line_width, overlay, row
+from piolet.tui.picture_painter import PictureRows
+from piolet.tui.spans import BLANK, Line, Style, line_width, overlay, picture_in, row
 from piolet.tui.transcript import Place, Transcript, TranscriptBlock, VisibleRow
 from piolet.tui.transcript_marks import Selection, mark_found
 from piolet.tui.widgets.strips import StripMaker
@@ -183,6 +184,14 @@ class TranscriptView(Widget):
     def rows(self) -> int:
         """How many lines it shows."""
         return len(self._lines)
+
+    @property
+    def pictures(self) -> PictureRows:
+        """The rows of pictures that are in sight, by the rows of the screen."""
+        left, top = self.region.offset
+        rows = self._visible if self.transcript.following else self._visible[:-1]  # the pill is over the last one
+        found = ((top + y, picture_in(row.line)) for y, row in enumerate(rows))
+        return {y: (left + at[0], at[1]) for y, at in found if at is not None}
 
     def _compose_lines(self) -> list[Line]:
         """Return a line for each row of the widget, with marks, pill and scrollbar."""

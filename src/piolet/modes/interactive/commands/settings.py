@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _ON_OFF = (True, False)
 _QUEUES = ("one-at-a-time", "all")
 _TIMEOUTS = (60_000, 300_000, 900_000, 0)
+_WIDTHS = (60, 80, 120, 40)
 _WHEEL = (None, 1, 3, 5, 10)
 
 
@@ -55,6 +56,10 @@ def rows(face: Face) -> list[SettingRow]:
     def opens(label: str, value: Callable[[], str], work: Callable[[Face], Any], description: str) -> SettingRow:
         return SettingRow(label, value, lambda: face.start(work(face)), description)
 
+    pictures = [
+        row("Show images", Settings.show_images, _ON_OFF, "Draw images in the transcript; else a line tells of them"),
+        row("Image width", Settings.image_width_cells, _WIDTHS, "Columns that an image takes at most"),
+    ]
     return [
         SettingRow(
             "Auto-compact",
@@ -154,6 +159,7 @@ def rows(face: Face) -> list[SettingRow]:
             choose_theme_setting,
             "Colours; system follows the terminal",
         ),
+        *(pictures if face.looks.caps.images != "none" else ()),
     ]
 
 

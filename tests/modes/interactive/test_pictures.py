@@ -1,0 +1,154 @@
+"""Images on real terminals (terminal specification, section 13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tests.modes.interactive.program import running
+from tests.support.graphics import KittyTerminal, iterm2_images, picture, sixel_images
+from tests.support.replies import Call, openai
+from tests.support.run import Place
+from tests.support.server import ScriptedServer
+from tests.support.terminal import Terminal
+
+LONG = "\n\n".join(f"row {n}" for n in range(40))
+READ = Call("read", {"path": "a.png"})
+LINE = "[image: image/png 200x100]"
+
+
+@contextmanager
+def reading(place: Place, *argv: str, **env: str) -> Iterator[Terminal]:
+    """Run piolet until its model has read a picture; a further prompt is answered with many rows."""
+    (place.cwd / "a.png").write_bytes(picture(200, 100))
+    with ScriptedServer([openai(READ), openai("seen"), openai(LONG)]) as server:
+        place.write_models(server.url)
+        with running(place, "--model", "stub/m1", *argv, rows=40, env={"NO_COLOR": ""} | env) as terminal:
+            terminal.send("look\r")
+            terminal.wait_for("seen")
+            yield terminal
+
+
+def until(terminal: Terminal, done: Callable[[bytes], object]) -> None:
+    """Wait until what was written is as it should be."""
+    try:
+        terminal.wait_for(lambda _: bool(done(terminal.output)), 60)
+    except AssertionError:
+        raise AssertionError(f"it does not come:\n{terminal.text}\n{terminal.output[-3000:]!r}") from None
+
+
+def shown(output: bytes) -> list[tuple[int, int, str, str]]:
+    """Return what a Kitty terminal shows: row, column, and the first pixel row and the rows of cells of the image."""
+    return [
+        (*at, keys["y"], keys["r"]) for at, keys in KittyTerminal.of(output).shown.values() if at is not None
+    ]  # fmt: skip
+
+
+def test_kitty_shows_an_image_while_its_rows_are_in_sight(place: Place) -> None:
+    with reading(place, TERM="xterm-kitty") as terminal:
+        until(terminal, lambda output: len(shown(output)) == 1)
+        (image,) = KittyTerminal.of(terminal.output).images.values()
+        assert image.convert("RGB").getpixel((300, 100)) == (255, 0, 0)
+        ((y, x, top, rows),) = shown(terminal.output)
+        assert "read a.png" in terminal.lines[y - 2]
+        assert (x, top, rows) == (1, "0", "15")
+        assert terminal.lines[y : y + 15] == [""] * 15
+
+        terminal.send("more\r")
+        terminal.wait_for("row 39")
+        until(terminal, lambda output: shown(output) == [])
+        terminal.send("\x1b[1;5H")  # ctrl+home
+        until(terminal, shown)
+        assert terminal.output.count(b"a=t") == 1
+
+        terminal.send("\x1b[6;20;10t")  # the font is a larger one now
+        until(terminal, lambda output: output.count(b"a=t") == 2 and shown(output))
+        (image,) = KittyTerminal.of(terminal.output).images.values()
+        assert image.size == (600, 300)
+
+        terminal.send("/settings\r")
+        terminal.wait_for("Auto-compact")
+        terminal.send("image width")
+        terminal.wait_for("60")
+        terminal.press("enter")
+        terminal.wait_for("80")
+        until(terminal, lambda output: [keys["c"] for _, keys in KittyTerminal.of(output).shown.values()] == ["80"])
+        terminal.press(*["backspace"] * len("image width"))
+        terminal.send("show images")
+        terminal.wait_for("Draw images in the transcript")
+        terminal.press("enter")
+        terminal.wait_for(LINE)
+        until(terminal, lambda output: shown(output) == [])
+        terminal.press("enter")
+        until(terminal, shown)
+
+        terminal.press("escape")
+        terminal.wait_for(lambda text: "Settings" not in text)
+        terminal.press("ctrl+d")
+        terminal.wait_for_exit()
+        assert KittyTerminal.of(terminal.output).images == {}
+        assert LINE in terminal.text + "\n".join(terminal.history)
+
+
+def test_a_terminal_that_says_late_that_it_can_draws_sixels(place: Place) -> None:
+    with reading(place) as terminal:
+        terminal.wait_for(LINE)
+        terminal.send("\x1b[6;20;10t\x1b[?62;4;22c")
+        until(terminal, lambda output: len(list(sixel_images(output))) == 15)
+        for image in sixel_images(terminal.output):
+            assert image.size == (600, 20)
+            assert image.getpixel((300, 10)) == (255, 0, 0, 255)
+        places = [int(row) for row in re.findall(rb"\x1b\[(\d+);2H\x1bP0;1;0q", terminal.output)]
+        assert places == list(range(places[0], places[0] + 15))
+        assert terminal.lines[places[0] - 1 : places[-1]] == [""] * 15
+        assert not any("62;4" in line for line in terminal.lines)
+
+        terminal.press("!")  # something else is drawn
+        terminal.wait_for("!")
+        assert len(list(sixel_images(terminal.output))) == 15
+        terminal.send("\x1b[5;5~")
+        terminal.press("backspace")
+        terminal.send("more\r")
+        terminal.wait_for("row 39")
+        before = len(list(sixel_images(terminal.output)))
+        terminal.send("\x1b[1;5H")
+        until(terminal, lambda output: len(list(sixel_images(output))) == before + 15)
+
+
+def test_iterm2_draws_images_and_what_cannot_be_drawn_is_told_by_a_line(place: Place) -> None:
+    with reading(place, TERM_PROGRAM="iTerm.app") as terminal:
+        until(terminal, lambda output: len(list(iterm2_images(output))) == 15)
+        for keys, image in iterm2_images(terminal.output):
+            assert (keys["width"], keys["height"]) == ("60", "1")
+            assert image.convert("RGB").getpixel((300, 10)) == (255, 0, 0)
+
+
+def test_regular_mode_leaves_an_image_in_the_scrollback(place: Place) -> None:
+    with reading(place, "--tui-mode", "regular", TERM="xterm-kitty") as terminal:
+        until(terminal, lambda output: KittyTerminal.of(output).shown)
+        terminal.send("more\r")
+        terminal.wait_for("row 39")
+        rows = [*terminal.history, *terminal.lines]
+        read = next(y for y, row in enumerate(rows) if "read a.png" in row)
+        seen = next(y for y, row in enumerate(rows) if "seen" in row)
+        assert rows[read + 2 : read + 17] == [""] * 15
+        assert seen - read == 19
+        terminal.press("ctrl+d")
+        terminal.wait_for_exit()
+        ((_, keys),) = KittyTerminal.of(terminal.output).shown.values()
+        assert (keys["c"], keys["r"], keys["h"]) == ("60", "15", "270")
+        assert b"\x1b[15A\r\x1b[1C\x1b_Ga=p" in terminal.output
+
+
+def test_in_tmux_a_line_tells_of_an_image(place: Place) -> None:
+    with reading(place, TERM="xterm-kitty", TMUX="/tmp/x,1,0") as terminal:
+        terminal.wait_for(LINE)
+        terminal.send("/settings\rimage")
+        terminal.wait_for("Block images")
+        assert "Show images" not in terminal.text
+        terminal.send("\x1b[?62;4;22c")
+        terminal.press("escape")
+        terminal.wait_for(lambda text: "Settings" not in text)
+        assert not list(sixel_images(terminal.output))
+        assert b"\x1b_G" not in terminal.output
