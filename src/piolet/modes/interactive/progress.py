@@ -24,6 +24,7 @@ from piolet.harness.hook_points import TOOL_CALL
 from piolet.llm.messages import AssistantMessage, ToolCall, text_of
 from piolet.modes.interactive import controls
 from piolet.modes.interactive.activity import Activity
+from piolet.modes.interactive.cache_misses import CacheMisses
 from piolet.modes.interactive.edit_preview import edit_preview
 from piolet.tui.blocks.frame import Frame
 from piolet.tui.blocks.notices import queue_lines
@@ -42,11 +43,13 @@ class Progress:
         self._stop_ticking: Callable[[], None] | None = None
         self._at_settle: list[Callable[[], object]] = []
         self._shown_progress = False
+        self._cache_misses = CacheMisses()
         self.activity = Activity()
 
     def forget(self) -> None:
         """The session is another one, with nothing queued."""
         self._queue = QueueUpdate((), ())
+        self._cache_misses.forget()
 
     def when_settled(self, call: Callable[[], object]) -> None:
         """Call when the run under way has settled."""
@@ -92,6 +95,7 @@ class Progress:
                 self._face.opened.show_session()
             case MessageEnd(message=AssistantMessage() as answer):
                 self._preview_edits(answer)
+                self._tell_of_cache(answer)
             case MessageEnd() | SessionInfoChanged() | ModelSelect() | ThinkingLevelSelect():
                 pass
             case _:
@@ -101,11 +105,17 @@ class Progress:
     def _end_compaction(self, event: CompactionEnd) -> None:
         session = self._face.runtime.session
         if event.result is not None:
+            self._cache_misses.forget()
             self._face.opened.show_messages()
         if session.is_streaming:
             self.activity.work()
         else:
             self.activity.end()
+
+    def _tell_of_cache(self, answer: AssistantMessage) -> None:
+        miss = self._cache_misses.judge(answer)
+        if miss and self._face.runtime.services.settings.show_cache_miss_notices:
+            self._face.presenter.status(miss)
 
     def _preview_edits(self, answer: AssistantMessage) -> None:
         """Show what edits will change, if somebody may be asked about them first."""

@@ -96,6 +96,12 @@ def rows(face: Face) -> list[SettingRow]:
         ),
         row("Hide thinking", Settings.hide_thinking_block, _ON_OFF, "Show one line in place of thinking"),
         row(
+            "Cache miss notices",
+            Settings.show_cache_miss_notices,
+            _ON_OFF,
+            "Tell when a provider's prompt cache did not give back what it held",
+        ),
+        row(
             "Collapse changelog", Settings.collapse_changelog, _ON_OFF, "After an update show one line, not the changes"
         ),
         row(
