@@ -56,7 +56,15 @@ def draw(
 ) -> Drawing:
     """Return the image of base64 `data`, the first one if it moves, drawn on so many cells of `cell` pixels. Raises
     `Undrawable`."""
-    canvas = _canvas(data, columns * cell[0], rows * cell[1])
+    try:
+        return _drawing(_canvas(data, columns * cell[0], rows * cell[1]), columns, rows, protocol)
+    except Undrawable:
+        raise
+    except Exception as error:  # decoders of damaged files raise what they like
+        raise Undrawable(str(error)) from error
+
+
+def _drawing(canvas: Image, columns: int, rows: int, protocol: Literal["kitty", "iterm2", "sixel"]) -> Drawing:
     if protocol == "kitty":
         return Sheet(_png(canvas), canvas.width, canvas.height)
     if protocol == "iterm2":
@@ -71,19 +79,14 @@ def _canvas(data: str, width: int, height: int) -> Image:
     from PIL import ImageOps
 
     canvas, side = images.new("RGBA", (width, height)), max(width, height)
-    try:
-        with warnings.catch_warnings(action="ignore"), images.open(io.BytesIO(base64.b64decode(data))) as image:
-            if image.width * image.height > MAX_PIXELS:
-                raise Undrawable(f"{image.width}x{image.height} pixels are too many")
-            image.draft("RGB", (side, side))
-            upright = ImageOps.exif_transpose(image).convert("RGBA")
-            factor = min(width / upright.width, height / upright.height)
-            size = max(1, round(upright.width * factor)), max(1, round(upright.height * factor))
-            canvas.paste(upright.resize(size, reducing_gap=3.0))
-    except Undrawable:
-        raise
-    except Exception as error:  # decoders of damaged files raise what they like
-        raise Undrawable(str(error)) from error
+    with warnings.catch_warnings(action="ignore"), images.open(io.BytesIO(base64.b64decode(data))) as image:
+        if image.width * image.height > MAX_PIXELS:
+            raise Undrawable(f"{image.width}x{image.height} pixels are too many")
+        image.draft("RGB", (side, side))
+        upright = ImageOps.exif_transpose(image).convert("RGBA")
+        factor = min(width / upright.width, height / upright.height)
+        size = max(1, round(upright.width * factor)), max(1, round(upright.height * factor))
+        canvas.paste(upright.resize(size, reducing_gap=3.0))
     return canvas
 
 

@@ -7,13 +7,13 @@ drawn again.
 
 from __future__ import annotations
 
-import secrets
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from piolet.tui.canvas import Drawing, Sheet, Stripes
 from piolet.tui.image_protocols import kitty_forget, kitty_hide, kitty_send, kitty_show
+from piolet.tui.pictures import free_number
 from piolet.tui.spans import PictureRow
 
 #: By the rows of a screen or a text: the column where a row of a picture begins, and which row of which picture.
@@ -132,10 +132,10 @@ def with_pictures(lines: Sequence[str], pictures: PictureRows, drawings: Drawing
         last = stretch.y + stretch.rows - 1
         if isinstance(drawing, Sheet):
             picture = stretch.first.number
-            sending = (
-                "" if picture in sent else kitty_send(sent.setdefault(picture, secrets.randbits(31) | 1), drawing.png)
-            )
-            parts[last] += sending + _upwards(stretch.rows, stretch.x, show(drawing, stretch, sent[picture], last + 1))
+            if picture not in sent:
+                sent[picture] = free_number()
+                parts[last] += kitty_send(sent[picture], drawing.png)
+            parts[last] += _upwards(stretch.rows, stretch.x, show(drawing, stretch, sent[picture], last + 1))
         elif drawing is not None:
             for at in range(stretch.rows):
                 parts[stretch.y + at] += _upwards(1, stretch.x, drawing.rows[stretch.first.row + at])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import base64
-import secrets
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakValueDictionary
@@ -31,6 +31,11 @@ class PictureRoom:
         return _cells(room * size[0], side * self.cell[0]), _cells(room * size[1], side * self.cell[1])
 
 
+def free_number() -> int:
+    """Return a number for an image that nobody else on the terminal is likely to use."""
+    return int.from_bytes(os.urandom(4), "big") >> 1 or 1
+
+
 def _cells(pixels: int, cell: int) -> int:
     return max(1, -(-pixels // cell))
 
@@ -40,7 +45,7 @@ class Picture:
 
     def __init__(self, data: str, mime_type: str) -> None:
         """`data` is base64."""
-        self.number = secrets.randbits(31) or 1
+        self.number = free_number()
         self.data = data
         self.mime_type = mime_type
         self.broken = False  # it was tried to draw it, in vain

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import pytest
+
+from piolet.harness.messages import CustomMessage
+from piolet.llm.messages import ImageContent, TextContent, UserMessage
+from piolet.tui.keys import Key
+from piolet.tui.overlay import OverlayOptions
+from piolet.tui.spans import BLANK, Line
+from tests.modes.interactive.desk import Desk, opened
 from tests.modes.interactive.program import running
 from tests.support.graphics import KittyTerminal, iterm2_images, picture, sixel_images
 from tests.support.replies import Call, openai
@@ -46,7 +56,7 @@ def shown(output: bytes) -> list[tuple[int, int, str, str]]:
 
 
 def test_kitty_shows_an_image_while_its_rows_are_in_sight(place: Place) -> None:
-    with reading(place, TERM="xterm-kitty") as terminal:
+    with reading(place, TERM="xterm-kitty", EDITOR="true") as terminal:
         until(terminal, lambda output: len(shown(output)) == 1)
         (image,) = KittyTerminal.of(terminal.output).images.values()
         assert image.convert("RGB").getpixel((300, 100)) == (255, 0, 0)
@@ -85,6 +95,9 @@ def test_kitty_shows_an_image_while_its_rows_are_in_sight(place: Place) -> None:
 
         terminal.press("escape")
         terminal.wait_for(lambda text: "Settings" not in text)
+        sent = terminal.output.count(b"a=t")
+        terminal.press("ctrl+g")  # an editor has the terminal meanwhile, which then has lost the images
+        until(terminal, lambda output: output.count(b"a=t") == sent + 1 and shown(output))
         terminal.press("ctrl+d")
         terminal.wait_for_exit()
         assert KittyTerminal.of(terminal.output).images == {}
@@ -116,7 +129,7 @@ def test_a_terminal_that_says_late_that_it_can_draws_sixels(place: Place) -> Non
         until(terminal, lambda output: len(list(sixel_images(output))) == before + 15)
 
 
-def test_iterm2_draws_images_and_what_cannot_be_drawn_is_told_by_a_line(place: Place) -> None:
+def test_iterm2_draws_images(place: Place) -> None:
     with reading(place, TERM_PROGRAM="iTerm.app") as terminal:
         until(terminal, lambda output: len(list(iterm2_images(output))) == 15)
         for keys, image in iterm2_images(terminal.output):
@@ -152,3 +165,72 @@ def test_in_tmux_a_line_tells_of_an_image(place: Place) -> None:
         terminal.wait_for(lambda text: "Settings" not in text)
         assert not list(sixel_images(terminal.output))
         assert b"\x1b_G" not in terminal.output
+
+
+def image(data: bytes) -> ImageContent:
+    return ImageContent(b64encode(data).decode(), "image/png")
+
+
+class Kitty:
+    """What a Kitty terminal would have of the screen of a desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._app = desk.face.app
+        self._output = b""
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of the screen over which something is shown."""
+        self._output += self._app.paint_over(range(self._app.size.height)).encode()
+        shown = KittyTerminal.of(self._output).shown.values()
+        return sorted(row for at, keys in shown if at is not None for row in range(at[0], at[0] + int(keys["r"])))
+
+
+def at(desk: Desk, text: str) -> int:
+    return next(number for number, row in enumerate(desk.rows) if text in row)
+
+
+async def test_images_of_prompts_and_of_extensions_are_drawn_below_their_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PI_IMAGE_PROTOCOL", "kitty")
+    broken = picture(300, 300)[:-40]
+    async with opened(tmp_path, size=(100, 60), settings={"terminal": {"imageWidthCells": 20}}) as desk:
+        kitty = Kitty(desk)
+        prompt = UserMessage([TextContent("the prompt"), image(picture(20, 10)), image(broken)], 0)
+        note = CustomMessage("note", [TextContent("the note"), image(picture(20, 20))], True, 1)
+        desk.face.presenter.show_session([prompt, note])
+        await desk.until(lambda: len(kitty.rows) == 15 and "[image: image/png 300x300]" in desk.text)
+        first, second = at(desk, "the prompt") + 2, at(desk, "the note") + 2
+        assert kitty.rows == [*range(first, first + 5), *range(second, second + 10)]
+        assert at(desk, "[image: image/png 300x300]") == first + 5
+
+
+class Box:
+    """A panel of four rows."""
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        return [BLANK] * 4
+
+    def handle(self, key: Key) -> bool:
+        return False
+
+    def paste(self, text: str) -> None: ...
+
+
+async def test_an_image_keeps_out_of_what_floats_over_it_and_follows_the_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PI_IMAGE_PROTOCOL", "kitty")
+    async with opened(tmp_path, size=(100, 60)) as desk:
+        kitty, app = Kitty(desk), desk.face.app
+        desk.face.presenter.show_session([UserMessage([image(picture(20, 20))], 0)])
+        await desk.until(lambda: len(kitty.rows) == 30)
+        whole = kitty.rows
+        view = app.overlays.push(Box(), lambda: OverlayOptions("top-left", 20, whole[10], width=30))
+        await desk.until(lambda: kitty.rows == [*whole[:10], *whole[14:]])
+        view.hidden = True
+        app.overlays.redraw()
+        await desk.until(lambda: kitty.rows == whole)
+        await desk.pilot.resize_terminal(42, 60)
+        await desk.until(lambda: len(kitty.rows) == 20)

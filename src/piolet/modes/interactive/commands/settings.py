@@ -67,6 +67,7 @@ def rows(face: Face) -> list[SettingRow]:
             face.guarded(compaction),
             "Summarize old parts of the conversation by itself when the context is nearly full",
         ),
+        *(pictures if face.looks.caps.images != "none" else ()),
         row("Auto-resize images", Settings.image_auto_resize, _ON_OFF, "Make large images smaller before sending them"),
         row("Block images", Settings.block_images, _ON_OFF, "Never send images to a model"),
         row("Skill commands", Settings.enable_skill_commands, _ON_OFF, "Suggest skills as /skill:name commands"),
@@ -165,7 +166,6 @@ def rows(face: Face) -> list[SettingRow]:
             choose_theme_setting,
             "Colours; system follows the terminal",
         ),
-        *(pictures if face.looks.caps.images != "none" else ()),
     ]
 
 
