@@ -112,3 +112,9 @@ def test_an_image_of_too_many_pixels_is_not_decoded(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(canvas, "MAX_PIXELS", 100)
     with pytest.raises(Undrawable, match="20x10"):
         draw(encoded(Image.new("RGB", (20, 10))), 4, 1, (9, 18), "kitty")
+
+
+def test_what_a_program_would_decode_is_refused() -> None:
+    postscript = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n"
+    with pytest.raises(Undrawable, match="cannot identify"):
+        draw(b64encode(postscript).decode(), 2, 1, (9, 18), "kitty")

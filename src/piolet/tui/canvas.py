@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_PIXELS = 40_000_000
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")  # of some others Pillow lets programs do the decoding
 _COLORS = 255  # of a sixel palette; the place behind them leaves what is there
 _OPAQUE = 128  # of 255, from which on a pixel is seen where there is no transparency
 
@@ -79,7 +80,8 @@ def _canvas(data: str, width: int, height: int) -> Image:
     from PIL import ImageOps
 
     canvas, side = images.new("RGBA", (width, height)), max(width, height)
-    with warnings.catch_warnings(action="ignore"), images.open(io.BytesIO(base64.b64decode(data))) as image:
+    file = io.BytesIO(base64.b64decode(data))
+    with warnings.catch_warnings(action="ignore"), images.open(file, formats=_FORMATS) as image:
         if image.width * image.height > MAX_PIXELS:
             raise Undrawable(f"{image.width}x{image.height} pixels are too many")
         image.draft("RGB", (side, side))

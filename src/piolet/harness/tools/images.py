@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LOWER_QUALITIES: Final = (60, 40)
 _SHRINK: Final = 0.75
+_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")  # of some others Pillow lets programs do the decoding
 
 
 class ImageDelivery(Struct, frozen=True):
@@ -37,7 +38,7 @@ def deliver(data: bytes, mime_type: str, settings: ImageSettings) -> ImageDelive
     from PIL import Image
 
     try:
-        with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(data)) as image:
+        with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             image.load()
             size = (image.width, image.height)
             if mime_type != "image/bmp" and _within(size, settings) and _fits(data, settings):
