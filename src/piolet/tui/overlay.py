@@ -76,6 +76,12 @@ class OverlayOptions:
         return cls(**values)
 
 
+def checked(options: OverlayOptions) -> OverlayOptions:
+    """Return `options` if a place can be found by them. Raises what is wrong."""
+    place(options, (80, 24), 1)
+    return options
+
+
 #: Options as extensions give them, or what gives those that hold now.
 GivenOptions: TypeAlias = OverlayOptions | Mapping[str, Any] | Callable[[], OverlayOptions | Mapping[str, Any]] | None
 

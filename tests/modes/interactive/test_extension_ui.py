@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+
+import pytest
 
 from piolet.app.options import NewSession, ResourceSelection, RuntimeOptions
 from piolet.app.runtime import Runtime
@@ -138,6 +141,60 @@ ui.notify(f"done {await ui.custom(Counter)}")
         await desk.not_see("count 2")
 
 
+BAD = """
+class Bad:
+    def __init__(self, *args):
+        self.rows = ["still well"]
+    def render(self, width):
+        return self.rows
+    def handle_input(self, key):
+        raise RuntimeError(f"no {key.name}")
+    def dispose(self):
+        raise RuntimeError("no end")
+"""
+
+
+def said(desk: Desk) -> str:
+    """Return what is on the screen without breaks of lines."""
+    return " ".join(row.strip() for row in desk.rows)
+
+
+@pytest.mark.parametrize(
+    ("show", "keys", "told"),
+    [
+        ("ui.set_header(lambda tui, theme: Text(5))", "", "TypeError"),
+        ("ui.set_widget('w', lambda tui, theme: 1 / 0)", "", "division by zero"),
+        ("ui.on_terminal_input(lambda key: 1 / 0)", "x", "division by zero"),
+        ("ui.set_editor_component(Bad)", "x", "RuntimeError: no x"),
+        ("await ui.custom(Bad)", "x", "RuntimeError: no x"),
+        ("await ui.custom(Bad, overlay=True)", "x", "RuntimeError: no x"),
+        ("await ui.custom(lambda *args: 1 / 0)", "", "division by zero"),
+        ("await ui.custom(Bad, overlay=True, overlay_options={'width': 'wide'})", "", "'wide' is no size"),
+        ("await ui.custom(Bad, overlay=True, overlay_options=lambda: 1 / 0)", "", "division by zero"),
+        ("await ui.custom(Bad, overlay=True, overlay_options={'visible': lambda w, h: 1 / 0})", "", "division by zero"),
+        ("await ui.custom(Bad, overlay=True, on_handle=lambda handle: 1 / 0)", "", "division by zero"),
+        ("ui.add_autocomplete_provider(lambda sources: 1 / 0)", "", "division by zero"),
+    ],
+)
+async def test_whatever_raises_is_taken_away_and_its_extension_named(
+    tmp_path: Path, show: str, keys: str, told: str
+) -> None:
+    go(tmp_path, f"{BAD}\n{show}")
+    async with opened(tmp_path, size=(160, 40)) as desk:
+        await run(desk)
+        if keys:
+            await desk.until(
+                lambda: "still well" in desk.text or bool(desk.face.surface.listeners or desk.face.app.panel)
+            )
+            desk.key(keys)
+        await desk.until(lambda: told in said(desk), lambda: desk.text)
+        assert "ours.py" in said(desk)[: said(desk).index(told)]
+        await desk.not_see("still well")
+        assert said(desk).count(told) == 1
+        desk.type("still here")
+        await desk.until(lambda: desk.draft.endswith("still here"))
+
+
 async def test_a_component_that_raises_is_removed_and_its_extension_named(tmp_path: Path) -> None:
     go(
         tmp_path,
@@ -160,25 +217,75 @@ ui.notify(str(await ui.custom(lambda tui, theme, keys, done: Bad())))
         await desk.see("still here")
 
 
-async def test_what_extensions_show_goes_with_the_session_and_what_they_show_at_the_next_stays(tmp_path: Path) -> None:
-    go(
-        tmp_path,
-        'ui.set_widget("w", ["from the command"]); ui.set_status("s", "old status"); ui.set_title("mine")',
-        """
+EVERYTHING = """
+class Typed(CustomEditor):
+    def render(self, width):
+        return [*super().render(width), "own editor"]
+class Rows:
+    def __init__(self, *rows):
+        self.rows = rows
+    def render(self, width):
+        return list(self.rows)
+ui.set_widget("w", ["own widget"])
+ui.set_widget("v", ["own widget below"], placement="below_editor")
+ui.set_status("s", "own status")
+ui.set_title("own title")
+ui.set_header(lambda tui, theme: Text("own header"))
+ui.set_footer(lambda tui, theme: Text("own footer " + " ".join(tui.statuses.values())))
+ui.set_editor_component(Typed)
+ui.set_working_message("own work")
+ui.set_working_indicator(["own sign"], 1)
+ui.set_hidden_thinking_label("own thoughts")
+ui.on_terminal_input(lambda key: key.name == "z")
+ui.add_autocomplete_provider(lambda sources: replace(sources, triggers={"#": issues}))
+pi.spawn(ui.custom(lambda tui, theme, keys, done: Rows("own component")))
+pi.spawn(ui.custom(
+    lambda tui, theme, keys, done: Rows("own overlay"), overlay=True, overlay_options={"focused": False, "width": 20}
+))
+pi.spawn(ui.select("own question", ["yes", "no"]))
+"""
+AROUND_IT = """
+from dataclasses import replace
+async def issues(typed):
+    return []
 @pi.on("session_start")
 def start(event, ctx):
     ctx.ui.set_widget("s", [f"started by {event.reason}"])
-""",
-    )
-    async with opened(tmp_path) as desk:
+"""
+OWN = ("widget", "widget below", "header", "footer own status", "overlay", "question", "editor", "component")
+
+
+@pytest.mark.parametrize("command", ["reload", "new"])
+async def test_everything_that_extensions_show_goes_and_what_they_show_at_the_next_start_stays(
+    tmp_path: Path, command: str
+) -> None:
+    go(tmp_path, EVERYTHING, AROUND_IT)
+    gate = asyncio.Event()
+    async with opened(tmp_path, says(ThinkingContent("hm"), "done", gate=gate), size=(80, 50)) as desk:
         await desk.see("started by startup")
+        face = desk.face
         await run(desk)
-        await desk.see("from the command")
-        for command, reason in (("/new", "new"), ("/reload", "reload")):
-            await desk.submit(command)
-            await desk.see(f"started by {reason}")
-            await desk.not_see("from the command")
-            await desk.not_see("old status")
+        await desk.see("own question")  # in place of the component
+        for what in OWN[:6]:
+            await desk.see(f"own {what}")
+        assert (face._title, face.progress.activity.word) == ("own title", "own work")
+        desk.key("escape")
+        await desk.see("own component")
+        await (desk.runtime.reload() if command == "reload" else desk.runtime.new_session())
+        await desk.see(f"started by {command}")
+        for what in OWN:
+            await desk.not_see(f"own {what}")
+        assert not face.app.overlays
+        assert face.app.panel is None
+        assert face._title != "own title"
+        assert dict(face.app.editor_area.sources.triggers) == {}  # type: ignore[union-attr]
+        await desk.submit("zz")
+        await desk.see("Working")
+        assert "own sign" not in desk.text
+        gate.set()
+        await desk.see("done")
+        desk.key("ctrl+t")
+        await desk.see("Thinking...")
 
 
 async def test_messages_entries_and_tool_calls_are_drawn_by_their_renderers(tmp_path: Path) -> None:
@@ -455,7 +562,7 @@ async def issues(typed):
     )
     async with opened(tmp_path, size=(120, 30)) as desk:
         await run(desk)
-        await desk.until(lambda: desk.draft == "")
+        await desk.until(lambda: "#" in desk.face.editor.triggers)
         desk.type("fix #1")
         await desk.see("#13")
         desk.key("down", "tab")

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from piolet.tui.component import Component, dispose
-from piolet.tui.overlay import GivenOptions, OverlayHandle, OverlayOptions
+from piolet.tui.overlay import GivenOptions, OverlayHandle, OverlayOptions, checked
 from piolet.tui.panels.question import ComponentPanel
 from piolet.tui.widgets.overlay_view import OverlayView
 
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
+
+T = TypeVar("T")
 
 # The Kitty keyboard protocol tells of keys that are released too.
 _RELEASES, _NO_RELEASES = "\x1b[=2;2u", "\x1b[=2;3u"
@@ -41,12 +44,12 @@ async def show_component(
         face.app.call_later(done)
 
     surface = face.surface
-    component = factory(surface.tui, surface.theme, face.keymap, done)
-    if isawaitable(component):
-        component = await component
     forget = surface.when_cleared(done)
-    panel = ComponentPanel(component, failed)
+    component: Component | None = None
     try:
+        made = factory(surface.tui, surface.theme, face.keymap, done)
+        component = await made if isawaitable(made) else made
+        panel = ComponentPanel(component, failed)
         with _releases(face, component):
             if not overlay:
                 with _in_place(face, panel):
@@ -57,7 +60,9 @@ async def show_component(
                 return await answer
     finally:
         forget()
-        surface.attempt(owner, lambda: dispose(component))
+        surface.tui.start()  # whatever happened to a component that had the terminal given away
+        if component is not None:
+            surface.attempt(owner, lambda: dispose(component))
 
 
 @contextmanager
@@ -73,16 +78,28 @@ def _in_place(face: Face, panel: ComponentPanel) -> Iterator[None]:
 def _floating(
     face: Face, panel: ComponentPanel, given: GivenOptions, failed: Callable[[Exception], object]
 ) -> Iterator[OverlayView]:
-    last = OverlayOptions.of(given() if callable(given) else given)
+    last = checked(OverlayOptions.of(given() if callable(given) else given))
+    broken = False
+
+    def attempt(call: Callable[[], T], otherwise: T) -> T:
+        nonlocal broken
+        if not broken:
+            try:
+                return call()
+            except Exception as error:
+                broken = True
+                failed(error)
+        return otherwise
 
     def options() -> OverlayOptions:
         nonlocal last
         if callable(given):
-            try:
-                last = OverlayOptions.of(given())
-            except Exception as error:
-                failed(error)
-        return last
+            last = attempt(lambda: checked(OverlayOptions.of(given())), last)
+        return replace(last, visible=visible)
+
+    def visible(columns: int, rows: int) -> bool:
+        may_be_seen = last.visible
+        return may_be_seen is None or attempt(lambda: bool(may_be_seen(columns, rows)), False)
 
     view = face.app.overlays.push(panel, options)
     try:

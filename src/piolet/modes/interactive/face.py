@@ -202,7 +202,7 @@ class Face:
             self.app.redraw_panel()
         elif not self.surface.edit(key):
             self.edit(key)
-        elif self.surface.has("editor"):
+        else:
             self.app.editor_area.redraw()
 
     def edit(self, key: Key) -> bool:

@@ -109,12 +109,12 @@ class Surface:
         """Show a widget in place of that of the same key; None: none."""
         for widgets in self._widgets.values():
             if key in widgets and (shown is None or widgets is not self._widgets[placement]):
-                dispose(widgets.pop(key).component)
+                self._end(widgets.pop(key))
         if shown is not None:
             before = self._widgets[placement].get(key)
             self._widgets[placement][key] = shown
             if before is not None:
-                dispose(before.component)
+                self._end(before)
         self.redraw()
 
     def set_slot(self, slot: Slot, shown: Shown | None, factory: Callable[..., Any] | None = None) -> None:
@@ -124,7 +124,7 @@ class Surface:
         if shown is not None and factory is not None:
             self._slots[slot], self.factories[slot] = shown, factory
         if before is not None:
-            dispose(before.component)
+            self._end(before)
         if slot == "header":
             self._show_header()
         self.redraw()
@@ -153,7 +153,7 @@ class Surface:
         self._slots, self.factories, self.listeners = {}, {}, []
         self._widgets = {"above_editor": {}, "below_editor": {}}
         for one in shown:
-            self.attempt(one.owner, lambda one=one: dispose(one.component))  # type: ignore[misc]
+            self._end(one)
         if had_header:
             self._show_header()
 
@@ -181,6 +181,7 @@ class Surface:
             drawn = self.attempt(shown.owner, lambda shown=shown: component_lines(shown.component, width))  # type: ignore[misc]
             if drawn is None:
                 self._widgets[placement].pop(key, None)
+                self._end(shown)
                 continue
             lines += drawn[:WIDGET_LINES]
             if len(drawn) > WIDGET_LINES:
@@ -198,10 +199,15 @@ class Surface:
         return lines
 
     def _drop(self, slot: Slot) -> None:
-        self._slots.pop(slot, None)
+        shown = self._slots.pop(slot, None)
         self.factories.pop(slot, None)
+        if shown is not None:
+            self._end(shown)
         if slot == "header":
             self._show_header()
+
+    def _end(self, shown: Shown) -> None:
+        self.attempt(shown.owner, lambda: dispose(shown.component))
 
     # ------------------------------------------------------------------------------------------------------------ keys
 
