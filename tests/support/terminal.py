@@ -93,11 +93,20 @@ class _Screen(pyte.HistoryScreen):
 
 
 class Terminal:
-    """Runs `argv` on a screen of `columns` x `rows` until it is left as a context manager, which kills the command."""
+    """Runs `argv` on a screen of `columns` x `rows` until it is left as a context manager, which kills the command.
+    The system knows of cells of `cell` pixels; (0, 0): it does not."""
 
     def __init__(
-        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 80, rows: int = 24
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        columns: int = 80,
+        rows: int = 24,
+        cell: tuple[int, int] = (0, 0),
     ) -> None:
+        self._cell = cell
         self.output = b""  # everything that was written, as it was
         self.screen = _Screen(columns, rows, history=10_000, ratio=0.5)
         self.screen.answer = self.send
@@ -202,7 +211,8 @@ class Terminal:
         return code
 
     def _set_size(self, columns: int, rows: int) -> None:
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        pixels = columns * self._cell[0], rows * self._cell[1]
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, *pixels))
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):  # EIO: nobody has the other side open any more

@@ -106,7 +106,8 @@ def _png(image: Image) -> bytes:
 
 def _quantized(image: Image) -> tuple[Image, list[tuple[int, int, int]]]:
     """Return the image with a byte a pixel, and the palette; what is not seen has a byte behind its end."""
-    indexed = image.convert("RGB").quantize(_COLORS)
+    colors = image.convert("RGB")
+    indexed = colors.quantize(palette=colors.quantize(_COLORS))
     flat = indexed.getpalette("RGB") or []
     palette = [(flat[at], flat[at + 1], flat[at + 2]) for at in range(0, min(len(flat), 3 * _COLORS), 3)]
     indexed.paste(_COLORS, mask=image.getchannel("A").point(lambda alpha: 255 * (alpha < _OPAQUE)))

@@ -19,9 +19,10 @@ def running(
     rows: int = 30,
     env: Mapping[str, str] | None = None,
     ready: str = READY,
+    cell: tuple[int, int] = (0, 0),
 ) -> Iterator[Terminal]:
     """Run piolet until the block ends; it begins when `ready` is on the screen."""
     environment = place.environment() | dict(env or {})
-    with Terminal([*PIOLET, *argv], cwd=place.cwd, env=environment, columns=columns, rows=rows) as terminal:
+    with Terminal([*PIOLET, *argv], cwd=place.cwd, env=environment, columns=columns, rows=rows, cell=cell) as terminal:
         terminal.wait_for(ready)
         yield terminal

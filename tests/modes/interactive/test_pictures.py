@@ -29,12 +29,12 @@ LINE = "[image: image/png 200x100]"
 
 
 @contextmanager
-def reading(place: Place, *argv: str, **env: str) -> Iterator[Terminal]:
+def reading(place: Place, *argv: str, cell: tuple[int, int] = (0, 0), **env: str) -> Iterator[Terminal]:
     """Run piolet until its model has read a picture; a further prompt is answered with many rows."""
     (place.cwd / "a.png").write_bytes(picture(200, 100))
     with ScriptedServer([openai(READ), openai("seen"), openai(LONG)]) as server:
         place.write_models(server.url)
-        with running(place, "--model", "stub/m1", *argv, rows=40, env={"NO_COLOR": ""} | env) as terminal:
+        with running(place, "--model", "stub/m1", *argv, rows=40, env={"NO_COLOR": ""} | env, cell=cell) as terminal:
             terminal.send("look\r")
             terminal.wait_for("seen")
             yield terminal
@@ -130,10 +130,11 @@ def test_a_terminal_that_says_late_that_it_can_draws_sixels(place: Place) -> Non
 
 
 def test_iterm2_draws_images(place: Place) -> None:
-    with reading(place, TERM_PROGRAM="iTerm.app") as terminal:
+    with reading(place, cell=(8, 16), TERM_PROGRAM="iTerm.app") as terminal:
         until(terminal, lambda output: len(list(iterm2_images(output))) == 15)
         for keys, image in iterm2_images(terminal.output):
             assert (keys["width"], keys["height"]) == ("60", "1")
+            assert image.size == (480, 16)
             assert image.convert("RGB").getpixel((300, 10)) == (255, 0, 0)
 
 

@@ -28,7 +28,6 @@ from piolet.tui.panels.panel import Panel
 from piolet.tui.pictures import Album
 from piolet.tui.scrollback import Scrollback
 from piolet.tui.spans import Line
-from piolet.tui.terminal_caps import CELL_QUERY
 from piolet.tui.transcript import Transcript, TranscriptBlock
 from piolet.tui.widgets.driver import TerminalDriver, TerminalGone, TerminalReport
 from piolet.tui.widgets.editor_area import EditorArea
@@ -231,6 +230,11 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         if self.overlays:
             self.overlays.redraw()
 
+    @property
+    def cell(self) -> tuple[int, int] | None:
+        """Width and height in pixels of a cell, if the system knows them."""
+        return self._driver.cell if isinstance(self._driver, TerminalDriver) else None
+
     def write(self, sequence: str) -> None:
         """Tell the terminal something beside the screen."""
         if self._driver is not None and not self.is_headless and not self._lent:
@@ -299,8 +303,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
                 await super().on_event(event)
 
     def on_resize(self, event: events.Resize) -> None:
-        if self.pictures.active:
-            self.write(CELL_QUERY)
+        self.face.on_resize()
         if self.overlays:
             self.call_after_refresh(self.overlays.redraw)
 

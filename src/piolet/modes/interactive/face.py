@@ -255,6 +255,13 @@ class Face:
         if self.looks.hear_of_pictures(sequence) and self.ready:
             self.opened.show_pictures()
 
+    def on_resize(self) -> None:
+        """The terminal has another size, and maybe another font."""
+        if self.app.pictures.active:
+            self.app.write(CELL_QUERY)
+        if self.looks.measure(self.app.cell) and self.ready:
+            self.opened.show_pictures()
+
     # ---------------------------------------------------------------------------------------------------------- drawing
 
     def refresh(self) -> None:

@@ -35,6 +35,7 @@ class Looks:
         self._sixel = False  # the terminal has said that it draws that
         self.caps: TerminalCaps = detect(environ)
         self.cell = CELL  # width and height in pixels
+        self._cell_told = False
         self.appearance: Appearance = appearance_from_colorfgbg(environ.get("COLORFGBG", "")) or "dark"
         self._answers: dict[str, str] = {}
         self._answered = False  # everything that was asked at the start
@@ -81,8 +82,17 @@ class Looks:
         before = self.caps.images, self.cell
         self._sixel = self._sixel or has_sixel(report)
         self.caps = detect(self._environ, self._choice, sixel=self._sixel)
-        self.cell = read_cell(report) or self.cell
+        if (cell := read_cell(report)) is not None:
+            self.cell, self._cell_told = cell, True
         return (self.caps.images, self.cell) != before
+
+    def measure(self, cell: tuple[int, int] | None) -> bool:
+        """Take in what the system says of the pixels of a cell, unless the terminal says it; return whether pictures
+        are to be drawn in another way."""
+        before = self.cell
+        if cell is not None and not self._cell_told:
+            self.cell = cell
+        return self.cell != before
 
     def picture_room(self, settings: Settings) -> PictureRoom | None:
         """Return the room for a picture in the transcript; None if none is drawn."""

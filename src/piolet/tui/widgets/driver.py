@@ -7,10 +7,12 @@ through `piolet.tui.keys`. This module alone touches the insides of the drivers.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import re
 import select
 import signal
+import struct
 import sys
 import termios
 from contextlib import suppress
@@ -74,6 +76,16 @@ class TerminalDriver(LinuxDriver):
         except (OSError, ValueError):
             return 80, 24
         return size.columns or 80, size.lines or 24
+
+    @property
+    def cell(self) -> tuple[int, int] | None:
+        """Width and height in pixels of a cell; None if the terminal does not tell the system."""
+        try:
+            size = fcntl.ioctl(self._screen_fd, termios.TIOCGWINSZ, bytes(8))
+        except OSError:
+            return None
+        rows, columns, width, height = struct.unpack("HHHH", size)
+        return (width // columns, height // rows) if 0 < columns <= width and 0 < rows <= height else None
 
     def start_application_mode(self) -> None:
         again, self._active = self._started, True
