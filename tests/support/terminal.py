@@ -15,7 +15,7 @@ import termios
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import pyte
@@ -94,7 +94,8 @@ class _Screen(pyte.HistoryScreen):
 
 class Terminal:
     """Runs `argv` on a screen of `columns` x `rows` until it is left as a context manager, which kills the command.
-    The system knows of cells of `cell` pixels; (0, 0): it does not."""
+    The system knows of cells of `cell` pixels; (0, 0): it does not. `answers`: what else the terminal answers, by what
+    it is asked."""
 
     def __init__(
         self,
@@ -105,8 +106,10 @@ class Terminal:
         columns: int = 80,
         rows: int = 24,
         cell: tuple[int, int] = (0, 0),
+        answers: Mapping[bytes, str] = MappingProxyType({}),
     ) -> None:
         self._cell = cell
+        self._answers = answers
         self.output = b""  # everything that was written, as it was
         self.screen = _Screen(columns, rows, history=10_000, ratio=0.5)
         self.screen.answer = self.send
@@ -225,7 +228,10 @@ class Terminal:
             self._changed.notify_all()
 
     def _feed(self, chunk: bytes) -> None:
-        self.output += chunk
+        before, self.output = len(self.output), self.output + chunk
+        for query, answer in self._answers.items():
+            for _ in range(self.output.count(query, max(0, before - len(query) + 1))):
+                self.send(answer)
         data = _BEYOND_PYTE.sub(b"", self._unfed + chunk)
         incomplete = _INCOMPLETE.search(data)
         end = incomplete.start() if incomplete else len(data)

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from weakref import WeakSet
 
 from piolet.tui.blocks.frame import DIM, Frame
+from piolet.tui.prompt_marks import marked
 from piolet.tui.spans import BLANK, Line, row
 from piolet.tui.transcript import Transcript, TranscriptBlock
 
@@ -27,9 +28,10 @@ class Settling(Protocol):
 
 
 class Scrollback:
-    """Gives out each line once, in order."""
+    """Gives out each line once, in order. `marks`: prompts are marked, for the keys of the terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, marks: bool = True) -> None:
+        self.marks = marks
         self._printed: WeakSet[TranscriptBlock] = WeakSet()
         self._begun: WeakSet[TranscriptBlock] = WeakSet()
         self._any = False
@@ -48,7 +50,8 @@ class Scrollback:
         lines = [row(f" ({skipped} earlier parts of the session are not shown)", DIM)] if skipped else []
         self._any = self._any or skipped > 0
         for block in blocks[skipped:unfinished]:
-            lines += self._parted(block, self._open(block, frame))
+            drawn = self._open(block, frame)
+            lines += self._parted(block, marked(drawn) if self.marks and block.is_prompt else drawn)
         self._printed.update(blocks[:unfinished])
         if unfinished < len(blocks) and isinstance(block := blocks[unfinished], Settling):
             lines += self._parted(block, block.settle(frame))

@@ -38,12 +38,13 @@ _SIXEL = "4"  # among the attributes
 
 @dataclass(frozen=True, slots=True)
 class TerminalCaps:
-    """`multiplexed`: tmux or screen stands between."""
+    """`multiplexed`: tmux or screen stands between. `dumb`: it is asked and told nothing beside the screen."""
 
     colors: ColorDepth = "256"
     hyperlinks: bool = False
     images: ImageProtocol = "none"
     multiplexed: bool = False
+    dumb: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def detect(env: Mapping[str, str], choice: CapsChoice | None = None, *, sixel: b
         (modern and not multiplexed) if links is None else links,
         _images(env, term, program, multiplexed, choice, sixel),
         multiplexed,
+        term == "dumb",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from tests.support.run import PIOLET, Place
 from tests.support.terminal import Terminal
@@ -20,9 +21,13 @@ def running(
     env: Mapping[str, str] | None = None,
     ready: str = READY,
     cell: tuple[int, int] = (0, 0),
+    answers: Mapping[bytes, str] = MappingProxyType({}),
 ) -> Iterator[Terminal]:
     """Run piolet until the block ends; it begins when `ready` is on the screen."""
     environment = place.environment() | dict(env or {})
-    with Terminal([*PIOLET, *argv], cwd=place.cwd, env=environment, columns=columns, rows=rows, cell=cell) as terminal:
+    command = [*PIOLET, *argv]
+    with Terminal(
+        command, cwd=place.cwd, env=environment, columns=columns, rows=rows, cell=cell, answers=answers
+    ) as terminal:
         terminal.wait_for(ready)
         yield terminal

@@ -89,7 +89,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         self.failure: Exception | None = None
         self.strips = strips
         self.transcript = Transcript(Frame(80), 24)
-        self.scrollback = Scrollback()
+        self.scrollback = Scrollback(marks=not face.looks.caps.dumb)
         self.album = Album()
         self.pictures = PictureLayer(
             self.album, self._show_pictures, lambda picture: face.presenter.picture_changed(picture)
@@ -239,6 +239,13 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         """Tell the terminal something beside the screen."""
         if self._driver is not None and not self.is_headless and not self._lent:
             self._driver.write(sequence)
+
+    def tell_status(self, report: str) -> None:
+        """Tell the terminal what the program does. Where it wants to know that, a mark of a prompt would say that the
+        program has ended."""
+        self.scrollback.marks = False
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.tell_status(report)
 
     @contextmanager
     def lending(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from piolet.harness.session.session import Session
 from piolet.tui.ansi import AnsiWriter
 from piolet.tui.blocks.frame import joined
+from piolet.tui.prompt_marks import marked
 from piolet.tui.spans import Color, Line
 from piolet.tui.transcript import Transcript
 
@@ -15,14 +16,15 @@ from piolet.tui.transcript import Transcript
 LAST_ROWS = 500
 
 
-def last_lines(transcript: Transcript, limit: int = LAST_ROWS) -> list[Line]:
-    """Return the last `limit` lines, with a blank line between blocks. Only what is returned is drawn."""
+def last_lines(transcript: Transcript, limit: int = LAST_ROWS, *, marks: bool = True) -> list[Line]:
+    """Return the last `limit` lines, with a blank line between blocks; `marks`: prompts are marked. Only what is
+    returned is drawn."""
     groups: list[Sequence[Line]] = []
     count = 0
     for block in reversed(transcript.blocks):
         lines = block.lines(transcript.frame)
         if lines:
-            groups.append(lines)
+            groups.append(marked(lines) if marks and block.is_prompt else lines)
             count += len(lines) + 1
         if count > limit:
             break

@@ -27,6 +27,7 @@ from piolet.modes.interactive.message_look import Look
 from piolet.modes.interactive.opened import Opened
 from piolet.modes.interactive.opening import Opening, open_on_screen
 from piolet.modes.interactive.presenter import Presenter
+from piolet.modes.interactive.program_status import ProgramStatus
 from piolet.modes.interactive.progress import Progress
 from piolet.modes.interactive.sources import sources
 from piolet.modes.interactive.submission import Submission
@@ -38,6 +39,7 @@ from piolet.tui.editor import Editor
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
 from piolet.tui.panels.panel import Panel
+from piolet.tui.program_status import STATUS_QUERY
 from piolet.tui.spans import Line
 from piolet.tui.terminal_caps import ATTRIBUTES_QUERY, CELL_QUERY, COLOR_QUERY
 from piolet.tui.theme import Theme
@@ -79,6 +81,7 @@ class Face:
         self.submission = Submission(self)
         self.shell = UserShell(self)
         self.progress = Progress(self)
+        self.status = ProgramStatus(lambda report: self.app.tell_status(report))
         self.app: InteractiveApp = InteractiveApp(
             self, self.editor, self.looks.strips(), streams, regular=opening.regular
         )
@@ -108,7 +111,8 @@ class Face:
 
     def begin(self) -> None:
         """Open the runtime; the screen is there already."""
-        self.app.write(COLOR_QUERY + CELL_QUERY + ATTRIBUTES_QUERY)
+        status = "" if self.looks.caps.dumb else STATUS_QUERY
+        self.app.write(status + COLOR_QUERY + CELL_QUERY + ATTRIBUTES_QUERY)
         self.app.every(theme_watch.SECONDS, theme_watch.ThemeWatch(self).look)
         self.app.every(BRANCH_SECONDS, self.app.footer_view.redraw)
         self.start(open_on_screen(self, self._opening))
@@ -170,7 +174,7 @@ class Face:
         elif app.regular or app.scrollback:
             lines = app.scrollback.take(app.transcript, lambda block: True)
         else:
-            lines = last_lines(app.transcript)
+            lines = last_lines(app.transcript, marks=not self.looks.caps.dumb)
         session = self.runtime.session.session
         return farewell(lines, session, self.looks.palette, links=self.looks.caps.hyperlinks)
 
@@ -247,6 +251,7 @@ class Face:
 
     def on_report(self, sequence: str) -> None:
         """The terminal said something."""
+        self.status.hear(sequence)
         if self.looks.hear(sequence):
             if self.ready:
                 self.use_theme(self.theme_setting)

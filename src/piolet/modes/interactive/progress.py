@@ -50,6 +50,7 @@ class Progress:
         """The session is another one, with nothing queued."""
         self._queue = QueueUpdate((), ())
         self._cache_misses.forget()
+        self._face.status.forget()
 
     def when_settled(self, call: Callable[[], object]) -> None:
         """Call when the run under way has settled."""
@@ -58,6 +59,7 @@ class Progress:
     def on_event(self, event: HarnessEvent) -> None:
         """Show what happened."""
         self._face.presenter.on_event(event)
+        self._face.status.on_event(event)
         if self._note(event):
             self._face.refresh()
 

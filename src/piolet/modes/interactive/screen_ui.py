@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from piolet.app.extensions.ui import NotifyType, Placement, SetThemeResult
@@ -19,6 +20,7 @@ from piolet.tui.overlay import GivenOptions, OverlayHandle
 from piolet.tui.panels.list_panel import ListPanel
 from piolet.tui.panels.panel import Panel
 from piolet.tui.panels.question import EditorPanel, InputPanel
+from piolet.tui.program_status import BlockedKind
 from piolet.tui.select_list import Item
 from piolet.tui.theme import Theme
 from piolet.tui.ui_theme import UiTheme
@@ -67,7 +69,7 @@ class ScreenUI:
         def make(done: Callable[[bool | None], None]) -> Panel:
             return ListPanel(title, items, done, lambda: done(None), keymap=self._face.keymap, hints=hints)
 
-        return await self._ask(title, make, timeout, signal) is True
+        return await self._ask(title, make, timeout, signal, kind="permission") is True
 
     async def input(
         self,
@@ -103,7 +105,9 @@ class ScreenUI:
         on_handle: Callable[[OverlayHandle], object] | None = None,
         blocked: bool | None = None,
     ) -> Any:
-        return await show_component(self._face, self._owner, factory, overlay, overlay_options, on_handle)
+        waits = not overlay if blocked is None else blocked
+        with self._face.status.blocked("question", "") if waits else nullcontext():
+            return await show_component(self._face, self._owner, factory, overlay, overlay_options, on_handle)
 
     async def _ask(
         self,
@@ -111,6 +115,8 @@ class ScreenUI:
         make: Callable[[Callable[[T | None], None]], Panel],
         timeout: float | None,
         signal: AbortSignal | None,
+        *,
+        kind: BlockedKind = "question",
     ) -> T | None:
         """Ask with a panel; None when it is dismissed, the time is over, `signal` is set or the session goes."""
         shown: list[Panel] = []
@@ -124,8 +130,9 @@ class ScreenUI:
         counting = asyncio.create_task(self._count_down(title, shown, timeout)) if timeout is not None else None
         asking: Coroutine[Any, Any, T | None] = self._face.ask(made)
         try:
-            async with asyncio.timeout(timeout):
-                return await abortable(asking, signal)
+            with self._face.status.blocked(kind, title):
+                async with asyncio.timeout(timeout):
+                    return await abortable(asking, signal)
         except (TimeoutError, Interrupted):
             return None
         finally:

@@ -25,6 +25,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from piolet.tui.keys import Key, KeyDecoder, Paste, TerminalInput
+from piolet.tui.program_status import CLEAR_STATUS
 from piolet.tui.widgets.key_events import KeyEvent
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class TerminalDriver(LinuxDriver):
         self._file = _Lasting(screen)  # type: ignore[assignment]
         self._screen_fd = screen.fileno()
         self._active = self._started = False
+        self._status = ""  # as it was last told
 
     def _get_terminal_size(self) -> tuple[int, int]:
         try:
@@ -94,7 +96,7 @@ class TerminalDriver(LinuxDriver):
         # The toolkit's handler reads the size at once: interrupted by the next signal, it would tell an old size last.
         loop = asyncio.get_running_loop()
         signal.signal(signal.SIGWINCH, lambda *_: loop.call_soon_threadsafe(self.on_resized))
-        self.write(_BEGIN)
+        self.write(_BEGIN + self._status)
         if again:
             loop.call_soon(self.on_resized)
 
@@ -104,8 +106,14 @@ class TerminalDriver(LinuxDriver):
         self._app.post_message(events.Resize(size, size))
         self._app.refresh(layout=True)
 
+    def tell_status(self, report: str) -> None:
+        """Tell what the program does, whenever the terminal is ours."""
+        self._status = report
+        if self._active:
+            self.write(report)
+
     def stop_application_mode(self) -> None:
-        self.write(_END)
+        self.write(_END + self._no_status)
         super().stop_application_mode()
         self._active = False
 
@@ -114,10 +122,14 @@ class TerminalDriver(LinuxDriver):
         if not self._active:
             return
         with suppress(OSError):
-            os.write(self._screen_fd, _OFF.encode())
+            os.write(self._screen_fd, (_OFF + self._no_status).encode())
         if self.attrs_before is not None:
             with suppress(OSError, termios.error):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+
+    @property
+    def _no_status(self) -> str:
+        return CLEAR_STATUS if self._status else ""
 
     def run_input_thread(self) -> None:
         """Read until the driver stops, or the terminal is gone."""

@@ -20,7 +20,9 @@ EXPLANATION = (
 async def ask_trust(face: Face, folder: str, options: Sequence[TrustOption]) -> TrustOption | None:
     """Ask whether the files of `folder` may be loaded; None: not in this session."""
     items = [Item(option, option.label) for option in options]
-    return await face.dialogs.choose("Trust project folder?", items, hints=[folder, EXPLANATION])
+    title = "Trust project folder?"
+    with face.status.blocked("permission", title):
+        return await face.dialogs.choose(title, items, hints=[folder, EXPLANATION])
 
 
 async def trust(face: Face, rest: str) -> None:
