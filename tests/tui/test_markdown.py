@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
 from piolet.tui.markdown import render
@@ -102,6 +104,25 @@ def test_code_keeps_its_fences_and_is_set_in() -> None:
     assert styles(source)["1"] == Style("syntaxNumber")
     assert styles(source)["x"] == Style("mdCodeBlock")
     assert texts("~~~\na\n~~~", look=Look(code_indent="")) == ["~~~", "a", "~~~"]
+
+
+def test_a_diagram_is_drawn_if_the_setting_is_on_and_it_is_narrow_enough() -> None:
+    source = "```mermaid\ngraph LR\n a --> b\n```"
+    drawing = ["┌───┐   ┌───┐", "│ a ├──▶│ b │", "└───┘   └───┘"]
+    on = Look(mermaid="streaming")
+    assert texts(source, look=on) == texts(source, look=Look(mermaid="final")) == drawing
+    assert texts(source)[0] == "```mermaid"
+    assert texts(source, 4, look=on)[0] == "```m"
+    assert texts(source.replace("-->", "-/->"), look=on)[0] == "```mermaid"
+    assert texts(source.removesuffix("```"), look=on)[0] == "```mermaid"
+    assert texts("- x\n" + indent(source, "  "), look=on) == ["- x", *("  " + row for row in drawing)]
+
+
+def test_a_drawing_lies_over_the_style_of_the_text_around_it() -> None:
+    look = Look(Style("userMessageText"), mermaid="final")
+    found = {span.text: span.style for line in render("~~~mermaid\ngraph\na\n~~~", 40, look) for span in line}
+    assert found[" a "] == Style("userMessageText")
+    assert found["┌───┐"] == Style("mdCodeBlockBorder")
 
 
 def test_an_open_fence_is_drawn_closed() -> None:

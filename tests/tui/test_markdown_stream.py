@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from piolet.tui.markdown import render
+from piolet.tui.markdown_inline import Look
 from piolet.tui.markdown_stream import MarkdownStream
 from piolet.tui.spans import line_text
 from tests.support.timing import quickest
@@ -27,18 +28,19 @@ PARTS = [
     "    indented\n\n",
     "#tag and $x^2$\n\n",
     "* x\n* y\n- z\n\n",
+    "```mermaid\ngraph TD\na\n```\n",
     "```\nopen",
 ]
 
 
-@given(st.lists(st.sampled_from(PARTS), max_size=7), st.integers(1, 30), st.integers(5, 50))
-def test_a_stream_ends_as_the_whole_text_is_drawn(parts: list[str], size: int, limit: int) -> None:
-    text = "".join(parts)
-    stream = MarkdownStream(limit)
+@given(st.lists(st.sampled_from(PARTS), max_size=7), st.integers(1, 30), st.integers(5, 50), st.booleans())
+def test_a_stream_ends_as_the_whole_text_is_drawn(parts: list[str], size: int, limit: int, diagrams: bool) -> None:
+    text, look = "".join(parts), Look(mermaid="streaming" if diagrams else "off")
+    stream = MarkdownStream(limit, look)
     for at in range(0, len(text), size):
         stream.append(text[at : at + size])
         stream.lines()
-    whole = render(text, limit)
+    whole = render(text, limit, look)
     assert list(map(line_text, stream.lines())) == list(map(line_text, whole))
     assert stream.finish() == whole
 
@@ -52,6 +54,35 @@ def test_every_prefix_is_drawn_without_losing_text(part: str) -> None:
         shown = "\n".join(map(line_text, stream.lines()))
         words = set(stream.text.split()[:-2])
         assert all(word.strip("*#|>-~`:.123$^_'") in shown or "x^2" in word for word in words)
+
+
+def test_a_diagram_is_drawn_when_it_is_closed_or_at_the_end() -> None:
+    source = "```mermaid\ngraph TD\na\n```\n"
+    code = ["```mermaid", "  graph TD", "  a", "```"]
+    for mermaid, before in (("streaming", ["┌───┐", "│ a │", "└───┘"]), ("final", code), ("off", code)):
+        stream = MarkdownStream(40, Look(mermaid=mermaid))
+        stream.append(source[:22])
+        assert list(map(line_text, stream.lines())) == code
+        stream.append(source[22:])
+        assert list(map(line_text, stream.lines())) == before
+        stream.append("more")
+        assert list(map(line_text, stream.lines())) == [*before, "", "more"]
+        assert stream.finish() == render(source + "more", 40, Look(mermaid=mermaid))
+
+
+@pytest.mark.parametrize(
+    ("lead", "indent"), [("", ""), ("   ", "   "), ("- x\n  - ", "    "), ("> ", "> "), ("1. ", "   ")]
+)
+def test_an_open_diagram_is_code_wherever_it_stands(lead: str, indent: str) -> None:
+    look = Look(mermaid="streaming")
+    stream = MarkdownStream(40, look)
+    stream.append(lead + f"\n{indent}".join(["```mermaid", "graph TD", "a"]))
+    for piece in ("", " --> b", f"\n{indent}", "``"):
+        stream.append(piece)
+        assert any("graph TD" in line_text(line) for line in stream.lines())
+    stream.append("`\n")
+    assert any("┌───┐" in line_text(line) for line in stream.lines())
+    assert stream.finish() == render(stream.text, 40, look)
 
 
 def test_what_would_be_something_else_for_a_moment_is_held_back() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,11 @@ class GrowingCode:
         self._source: list[str] = []
         self._lines: list[Line] = []
         self._exact = 4
+
+    @property
+    def source(self) -> Sequence[str]:
+        """What was added."""
+        return self._source
 
     @property
     def lines(self) -> list[Line]:

@@ -15,7 +15,7 @@ from piolet.tui import text as cells
 from piolet.tui.highlight import highlight
 from piolet.tui.markdown_inline import Look, inline_rows, parser
 from piolet.tui.markdown_table import Align, Cell, table_lines
-from piolet.tui.spans import BLANK, Line, Span, Style, clip, row, wrap
+from piolet.tui.spans import BLANK, Line, Span, Style, clip, over, row, wrap
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -168,8 +168,15 @@ class Document:
     def _fence(self, token: Token, limit: int) -> list[Line]:
         language = token.info.split()[0] if token.info.strip() else ""
         body = token.content.removesuffix("\n")
+        if self._closed(token) and (drawn := diagram_lines(body, language, limit, self._look)):
+            return drawn
         inner = code_lines(body, language, limit, self._look) if token.content else []
         return [*fence_line(token.markup + token.info, limit), *inner, *fence_line(token.markup, limit)]
+
+    def _closed(self, fence: Token) -> bool:
+        start, end = fence.map or (0, 0)
+        last = self._source[end - 1].lstrip(" \t>")
+        return end - start > 1 and last.startswith(fence.markup) and not last.strip(fence.markup[0] + " ")
 
     def _table(self, block: Block, limit: int, style: Style) -> list[Line]:
         rows: list[list[Cell]] = []
@@ -214,6 +221,15 @@ def fence_line(text: str, limit: int) -> list[Line]:
 def code_lines(code: str, language: str, limit: int, look: Look) -> list[Line]:
     """Return the lines of a code block between its fences."""
     return [line for source in highlight(code, language, code_style(look)) for line in code_rows(source, limit, look)]
+
+
+def diagram_lines(code: str, language: str, limit: int, look: Look) -> list[Line]:
+    """Return a code block as a drawing, if it is a diagram that can be drawn in rows of `limit` cells."""
+    if language.lower() != "mermaid" or look.mermaid == "off":
+        return []
+    from piolet.tui.mermaid import diagram  # most texts hold none
+
+    return [over(line, look.base) for line in diagram(code, limit) or ()]
 
 
 def code_style(look: Look) -> Style:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from piolet.tui.math import to_unicode
 from piolet.tui.spans import PLAIN, Span, Style
@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
+#: Never, when the text is complete, or as soon as the block of code is closed.
+Mermaid: TypeAlias = Literal["off", "final", "streaming"]
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
     """How markdown is drawn. `base` lies beneath all text; `hyperlinks`: the terminal has OSC 8, so an address need
-    not be spelled out; `code_indent` stands before the lines of a code block."""
+    not be spelled out; `code_indent` stands before the lines of a code block; `mermaid`: when diagrams are drawn."""
 
     base: Style = PLAIN
     hyperlinks: bool = True
     code_indent: str = "  "
+    mermaid: Mermaid = "off"
 
 
 _BOLD, _ITALIC, _STRIKE = Style(bold=True), Style(italic=True), Style(strike=True)

@@ -7,10 +7,11 @@ even parsed: its finished lines are kept too.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from piolet.tui.highlight import GrowingCode, highlight
-from piolet.tui.markdown import Document, code_rows, code_style, fence_line, render
+from piolet.tui.markdown import Document, code_rows, code_style, diagram_lines, fence_line, render
 from piolet.tui.markdown_inline import Look
 from piolet.tui.spans import BLANK, Line
 from piolet.tui.text import safe_for_terminal
@@ -34,6 +35,8 @@ class MarkdownStream:
 
     def __init__(self, limit: int, look: Look | None = None, *, above: Above | None = None) -> None:
         self._look = look or Look()
+        # What is drawn before the text is complete.
+        self._draft = replace(self._look, mermaid="off") if self._look.mermaid == "final" else self._look
         self._limit = max(1, limit)
         self._text: list[str] = []
         self._above = above
@@ -107,7 +110,7 @@ class MarkdownStream:
         if self._fence is not None:
             return self._grow_fence(self._fence)
         shown = _undecided.sub("\n", "\n" + self._rest)[1:]
-        document = Document(shown, self._look, env=self._env, first_number=self._number)
+        document = Document(shown, self._draft, env=self._env, first_number=self._number)
         blocks = document.blocks
         complete = shown.count("\n")
         last = max((n for n, block in enumerate(blocks) if block.line < complete), default=0)
@@ -136,7 +139,7 @@ class MarkdownStream:
         if not match:
             return False
         marker, info = match[1] or match[4], match[2] if match[1] else match[5]
-        self._fence = _OpenFence(marker, info.strip(), self._rest.index(marker), self._limit, self._look)
+        self._fence = _OpenFence(marker, info.strip(), self._rest.index(marker), self._limit, self._draft)
         self._rest = self._rest[match.end() :]
         return True
 
@@ -186,6 +189,9 @@ class _OpenFence:
         return [*self._head, *self._rows, *rows, *self._foot]
 
     def finished(self) -> list[Line]:
+        drawn = diagram_lines("\n".join(self._code.source), self._language, self._limit, self._look)
+        if drawn:
+            return drawn
         self._code.finish()
         return self.drawn("")
 

@@ -485,6 +485,12 @@ async def test_settings_are_changed_at_once(tmp_path: Path) -> None:
         desk.key("enter")
         await desk.until(lambda: desk.runtime.services.settings.hide_thinking_block)
         assert json.loads((tmp_path / "home/.pi/agent/settings.json").read_text())["hideThinkingBlock"] is True
+        assert desk.face.app.transcript_view.transcript.frame.mermaid == "streaming"
+        desk.key(*["backspace"] * 4)
+        desk.type("mermaid")
+        await desk.see("→ Mermaid diagrams")
+        desk.key("enter")
+        await desk.until(lambda: desk.face.app.transcript_view.transcript.frame.mermaid == "off")
         desk.key("escape")
         await desk.not_see("Search:")
 

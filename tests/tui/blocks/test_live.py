@@ -26,6 +26,15 @@ def test_what_is_settled_and_the_rest_are_the_whole(parts: list[str], size: int,
     assert texts([*settled, *block.rest(frame)]) == texts(list(block.lines(frame)))
 
 
+def test_before_diagrams_are_drawn_at_the_end_nothing_below_is_settled() -> None:
+    block, frame = GrowingMarkdown(), Frame(40, mermaid="final")
+    block.append("one\n\n")
+    block.append("two\n\n```mermaid\ngraph TD\na\n```\n\nthree\n\nfour")
+    assert block.settle(frame) == ()
+    block.finish()
+    assert texts(list(block.rest(frame)))[4:7] == [" ┌───┐", " │ a │", " └───┘"]
+
+
 def test_after_a_resize_only_what_was_not_settled_is_drawn_in_the_new_width() -> None:
     block = GrowingMarkdown()
     block.append("one two three four\n\nfive six seven eight\n")

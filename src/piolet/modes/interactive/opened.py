@@ -85,6 +85,7 @@ class Opened:
             padding=settings.output_pad,
             hyperlinks=face.looks.caps.hyperlinks,
             code_indent=settings.code_block_indent,
+            mermaid=settings.mermaid,
             expand_key=face.keymap.label("app.tools.expand"),
             animated=settings.animations,
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from piolet.tui.markdown import render
-from piolet.tui.markdown_inline import Look
+from piolet.tui.markdown_inline import Look, Mermaid
 from piolet.tui.pictures import PictureRoom
 from piolet.tui.spans import BLANK, PLAIN, Color, Line, Span, Style, over, pad, row, wrap
 from piolet.tui.text import expand_tabs, safe_for_terminal
@@ -28,13 +28,14 @@ class Frame:
     padding: int = 1
     hyperlinks: bool = True
     code_indent: str = "  "
+    mermaid: Mermaid = "off"
     expand_key: str = "ctrl+o"
     animated: bool = True
     pictures: PictureRoom | None = None
 
     def look(self, base: Style = PLAIN) -> Look:
         """Return how markdown is drawn here."""
-        return Look(base, self.hyperlinks, self.code_indent)
+        return Look(base, self.hyperlinks, self.code_indent, self.mermaid)
 
     @property
     def narrow(self) -> bool:

@@ -82,6 +82,8 @@ class GrowingMarkdown:
         """Return the lines that will not change any more, and leave them out of `rest` from now on."""
         if self.finished or self._transform is not None:  # of what is transformed nothing is final before the end
             return ()
+        if frame.mermaid == "final" and "mermaid" in self.source:  # the drawings are still to come
+            return ()
         stream = self._tail.drawn_in(frame, self._base, self.source)
         stream.lines()
         lines, size = stream.settle()

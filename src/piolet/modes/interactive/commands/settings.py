@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from piolet.app.settings import Key, Settings
+from piolet.app.settings import Key, Mermaid, Settings
 from piolet.llm.messages import THINKING_LEVELS
 from piolet.modes.interactive.commands.theme import choose_theme_setting
 from piolet.modes.interactive.settings_panel import SettingRow, SettingsPanel
@@ -96,6 +96,12 @@ def rows(face: Face) -> list[SettingRow]:
             "Milliseconds without a byte after which a request is given up; 0 waits for ever",
         ),
         row("Hide thinking", Settings.hide_thinking_block, _ON_OFF, "Show one line in place of thinking"),
+        row(
+            "Mermaid diagrams",
+            Settings.mermaid,
+            get_args(Mermaid),
+            "Draw them: when an answer is complete, or as soon as a diagram is",
+        ),
         row(
             "Cache miss notices",
             Settings.show_cache_miss_notices,
