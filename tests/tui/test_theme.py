@@ -9,6 +9,7 @@ from piolet.tui.blocks.bash import BashView, bash_lines
 from piolet.tui.blocks.frame import Frame
 from piolet.tui.blocks.messages import assistant_lines, compaction_lines, custom_lines, thinking_lines, user_lines
 from piolet.tui.blocks.rules import rule
+from piolet.tui.pictures import Picture
 from piolet.tui.spans import Line, Style, row
 from piolet.tui.theme import (
     BACKGROUND_TOKENS,
@@ -82,7 +83,7 @@ def f(x): return "s" + 1  # no
 def test_what_draws_lines_draws_no_letters_and_places_found_have_their_own_colour() -> None:
     frame = Frame(60, expanded=True, hyperlinks=False)
     drawn = [
-        *user_lines(SAMPLE, frame, ["[image: image/png]"]),
+        *user_lines(SAMPLE, frame, [Picture("", "image/png")]),
         *assistant_lines(SAMPLE, frame),
         *thinking_lines(SAMPLE, frame),
         *custom_lines("note", SAMPLE, frame),
