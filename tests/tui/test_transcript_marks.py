@@ -3,7 +3,7 @@ from __future__ import annotations
 from piolet.tui.blocks.frame import Frame
 from piolet.tui.blocks.live import DrawnBlock, GrowingMarkdown
 from piolet.tui.blocks.messages import assistant_lines
-from piolet.tui.spans import Span, Style, line_text, row
+from piolet.tui.spans import PictureRow, Span, Style, line_text, picture_in, row
 from piolet.tui.transcript import Place, Transcript
 from piolet.tui.transcript_marks import Selection, mark_found
 
@@ -61,3 +61,15 @@ def test_growing_markdown_ends_as_the_whole_text() -> None:
     assert block.lines(frame) == assistant_lines(block.source, frame)
     block.finish("better")
     assert block.source == "better"
+
+
+def test_a_selection_goes_over_pictures_which_are_blank_and_stay_in_place() -> None:
+    view = Transcript(Frame(20), 10)
+    rows = [PictureRow(7, 4, 2, number) for number in range(2)]
+    lines = [row("above"), *[(Span(" "), Span("    ", Style(picture=part))) for part in rows], row("below")]
+    view.add(DrawnBlock(lambda frame: lines))
+    selection = Selection((Place(0, 0), 0), (Place(0, 3), 4))
+    assert selection.text(view) == "above\n\n\nbelow"
+    marked = selection.mark(lines[1], Place(0, 1))
+    assert picture_in(marked) == (1, rows[0])
+    assert mark_found(lines[1], " ", current=True)[-1].style.picture == rows[0]

@@ -41,29 +41,44 @@ class Scrollback:
         """Whether anything was printed."""
         return self._any
 
-    def take(self, transcript: Transcript, finished: Callable[[TranscriptBlock], bool]) -> list[Line]:
+    def take(
+        self,
+        transcript: Transcript,
+        finished: Callable[[TranscriptBlock], bool],
+        ready: Callable[[TranscriptBlock], bool] = lambda block: True,
+    ) -> list[Line]:
         """Return the lines that are to be printed now: those of `finished` blocks, up to the first one that is not,
-        and what that has settled."""
+        and what that has settled; or up to the first one that is not `ready` to be printed."""
         frame, blocks = transcript.frame, self._unprinted(transcript)
         unfinished = next((n for n, block in enumerate(blocks) if not finished(block)), len(blocks))
         skipped = max(0, unfinished - LAST_BLOCKS)
         lines = [row(f" ({skipped} earlier parts of the session are not shown)", DIM)] if skipped else []
         self._any = self._any or skipped > 0
+        self._printed.update(blocks[:skipped])
         for block in blocks[skipped:unfinished]:
+            if not ready(block):
+                return lines
             drawn = self._open(block, frame)
             lines += self._parted(block, marked(drawn) if self.marks and block.is_prompt else drawn)
-        self._printed.update(blocks[:unfinished])
+            self._printed.add(block)
         if unfinished < len(blocks) and isinstance(block := blocks[unfinished], Settling):
             lines += self._parted(block, block.settle(frame))
         return lines
 
-    def live(self, transcript: Transcript) -> list[Line]:
-        """Return the lines that are not printed yet; pictures are drawn only where they stay."""
-        lines: list[Line] = []
+    def live(self, transcript: Transcript, limit: int) -> list[Line]:
+        """Return the lines that are not printed yet, only the last blocks if there are more than `limit`; pictures are
+        drawn only where they stay."""
         frame = replace(transcript.frame, pictures=None)
-        for block in self._unprinted(transcript):
-            drawn = self._open(block, frame)
-            if drawn and block not in self._begun and (lines or self._any):
+        groups: list[tuple[TranscriptBlock, Sequence[Line]]] = []
+        for block in reversed(self._unprinted(transcript)):
+            if limit <= 0:
+                break
+            if drawn := self._open(block, frame):
+                groups.append((block, drawn))
+                limit -= len(drawn)
+        lines: list[Line] = []
+        for block, drawn in reversed(groups):
+            if block not in self._begun and (lines or self._any):
                 lines.append(BLANK)
             lines += drawn
         return lines

@@ -109,7 +109,13 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         if not self.regular:
             return TranscriptView(self.strips, transcript=self.transcript, id="transcript")
         return TailView(
-            self.strips, self.scrollback, self.face.is_finished, self.print_lines, self._tail_room, self.transcript
+            self.strips,
+            self.scrollback,
+            finished=self.face.is_finished,
+            ready=self.has_pictures,
+            print_above=self.print_lines,
+            room=self._tail_room,
+            transcript=self.transcript,
         )
 
     def get_default_screen(self) -> Screen[None]:

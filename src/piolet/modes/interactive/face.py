@@ -232,8 +232,8 @@ class Face:
             self.app.editor_area.update()
 
     def is_finished(self, block: TranscriptBlock) -> bool:
-        """Whether a block of the session that is shown will not change any more, and its pictures are drawn."""
-        return self.opened.showing and self.presenter.is_finished(block) and self.app.has_pictures(block)
+        """Whether a block of the session that is shown will not change any more."""
+        return self.opened.showing and self.presenter.is_finished(block)
 
     def on_click(self, block: TranscriptBlock) -> None:
         """Fold or unfold what was clicked."""

@@ -96,7 +96,7 @@ class Opened:
     def show_pictures(self) -> None:
         """Draw pictures as the terminal can and the settings say."""
         app, looks = self._face.app, self._face.looks
-        app.pictures.use(looks.caps.images, looks.cell)
+        app.write(app.pictures.use(looks.caps.images, looks.cell))
         app.transcript_view.set_frame(pictures=looks.picture_room(self._face.runtime.services.settings))
         app.transcript_view.refresh()
 

@@ -35,11 +35,14 @@ class PictureLayer:
         """Whether the terminal can draw."""
         return self._protocol != "none"
 
-    def use(self, protocol: ImageProtocol, cell: tuple[int, int]) -> None:
-        """Draw by a protocol, in cells of so many pixels."""
+    def use(self, protocol: ImageProtocol, cell: tuple[int, int]) -> str:
+        """Draw by a protocol, in cells of so many pixels; return what takes away what was drawn by another."""
+        erased = ""
         if protocol != self._protocol:
+            erased = self.erase()
             self._painter = SheetPainter() if protocol == "kitty" else StripePainter()
         self._protocol, self._cell = protocol, cell
+        return erased
 
     def paint(self, pictures: PictureRows, written: Container[int]) -> str:
         """Return what brings `pictures` onto the screen, in whose rows `written` cells were written."""

@@ -19,8 +19,8 @@ from piolet.tui.widgets.transcript_view import TranscriptView
 class TailView(InlineWidget, TranscriptView):
     """Prints what is final, once and in order, and shows the last rows of what is not.
 
-    `finished(block)`: whether a block will not change any more. `print_above(lines)` puts lines above the app.
-    `room()`: the rows that there are for it.
+    `finished(block)`: whether a block will not change any more; `ready(block)`: whether it can be printed.
+    `print_above(lines)` puts lines above the app. `room()`: the rows that there are for it.
     """
 
     DEFAULT_CSS = """
@@ -31,7 +31,9 @@ class TailView(InlineWidget, TranscriptView):
         self,
         strips: StripMaker,
         scrollback: Scrollback,
+        *,
         finished: Callable[[TranscriptBlock], bool],
+        ready: Callable[[TranscriptBlock], bool],
         print_above: Callable[[list[Line]], None],
         room: Callable[[], int],
         transcript: Transcript,
@@ -39,10 +41,12 @@ class TailView(InlineWidget, TranscriptView):
         super().__init__(strips, transcript=transcript, scrollbar="hidden")
         self._scrollback = scrollback
         self._finished = finished
+        self._ready = ready
         self._print_above = print_above
         self._room = room
         self._least = 0
-        self._live: list[Line] | None = None  # what is not printed, in the frame of the transcript
+        self._live: list[Line] = []  # the last lines of what is not printed, on a screen of this size
+        self._live_for: Size | None = None
 
     def set_frame(self, **changes: object) -> None:
         """Draw what is not printed in another frame; what was last printed is printed again if it is unfolded now."""
@@ -62,8 +66,9 @@ class TailView(InlineWidget, TranscriptView):
     def _compose_lines(self) -> list[Line]:
         frame = replace(self.transcript.frame, width=self.app.size.width)
         self.transcript.resize(frame, 1)
-        self._print(self._scrollback.take(self.transcript, self._finished))
-        self._live = self._scrollback.live(self.transcript)
+        self._print(self._scrollback.take(self.transcript, self._finished, self._ready))
+        self._live_for = self.app.size
+        self._live = self._scrollback.live(self.transcript, self.app.size.height)
         return self._last(self._live)
 
     def _print(self, lines: list[Line]) -> None:
@@ -83,8 +88,7 @@ class TailView(InlineWidget, TranscriptView):
             self.paint()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        known = self._live if self.app.size.width == self.transcript.frame.width else None
-        self._lines = self._compose_lines() if known is None else self._last(known)
+        self._lines = self._last(self._live) if self._live_for == self.app.size else self._compose_lines()
         return len(self._lines)
 
     def on_resize(self, event: events.Resize) -> None:
