@@ -14,8 +14,8 @@ def shown(items: SelectList[int], limit: int = 40) -> list[str]:
 
 def test_the_selected_row_is_marked_and_descriptions_stand_in_a_column() -> None:
     items = SelectList([Item(1, "a", "one"), Item(2, "long", "two", current=True)])
-    assert shown(items) == ["→ a       one", "  long ✓  two"]
-    assert items.lines(40)[0][1].style == Style("accent", bold=True)
+    assert shown(items) == ["→   a     one", "  ✓ long  two"]
+    assert items.lines(40)[0][2].style == Style("accent", bold=True)
 
 
 def test_the_selection_wraps_and_pages_stop() -> None:

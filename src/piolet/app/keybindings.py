@@ -5,6 +5,8 @@ Source of the rules: the resources specification, section 9.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -59,6 +61,13 @@ class Keybindings(Struct, frozen=True):
 
     keys: Mapping[str, tuple[str, ...]]
     notices: list[str] = field(default_factory=list)
+
+
+def this_platform(environ: Mapping[str, str] = os.environ) -> Platform:
+    """Return the platform whose defaults count here; terminals of Windows keep some keys for themselves, also in WSL."""
+    if environ.get("WSL_DISTRO_NAME"):
+        return "wsl"
+    return "darwin" if sys.platform == "darwin" else "linux"
 
 
 def load_keybindings(agent_dir: Path, platform: Platform = "linux") -> Keybindings:

@@ -69,9 +69,9 @@ class Services(Struct, frozen=True, dict=True):
     @cached_property
     def keybindings(self) -> Keybindings:
         """The user's key bindings; read when a screen asks for them."""
-        from piolet.app.keybindings import load_keybindings
+        from piolet.app.keybindings import load_keybindings, this_platform
 
-        return load_keybindings(self.options.agent_dir)
+        return load_keybindings(self.options.agent_dir, this_platform())
 
     def prompt_parts(self) -> PromptParts:
         """The system prompt of this folder: built-in text or a replacement, additions, context files, skills."""

@@ -12,18 +12,21 @@ from piolet.tui.text import one_line, width
 LABEL_LIMIT = 32
 
 _SELECTED, _MUTED, _PLAIN = Style("accent", bold=True), Style("muted"), Style("text")
+_CURRENT = Style("success")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[T]):
-    """A row: what it stands for, what it is called, what is said of it. `current`: it is in force now."""
+    """What it stands for, what it is called, what is said of it. `current`: it is in force now. `below` is said in a row
+    of its own."""
 
     value: T
     label: str
     description: str = ""
     current: bool = False
+    below: str = ""
 
 
 class SelectList(Generic[T]):
@@ -52,30 +55,41 @@ class SelectList(Generic[T]):
 
     def page(self, count: int) -> None:
         """Move the selection by `count` windows, at most to the end."""
-        self.selected = max(0, min(len(self.items) - 1, self.selected + count * self.rows))
+        self.selected = max(0, min(len(self.items) - 1, self.selected + count * self._fitting))
 
     def window(self) -> range:
         """Return the numbers of the rows that are seen, the selected one in the middle where it can be."""
-        first = max(0, min(self.selected - self.rows // 2, len(self.items) - self.rows))
-        return range(first, min(len(self.items), first + self.rows))
+        count = self._fitting
+        first = max(0, min(self.selected - count // 2, len(self.items) - count))
+        return range(first, min(len(self.items), first + count))
+
+    @property
+    def _fitting(self) -> int:
+        """How many items `rows` hold."""
+        return max(1, self.rows // 2) if self.items and self.items[0].below else self.rows
 
     def lines(self, limit: int, *, marker: str = "→ ", empty: str = "No matches") -> list[Line]:
         """Return the rows in `limit` cells, and ``(n/total)`` below if there are more than are seen."""
         if not self.items:
             return [clip(row(f"  {empty}", _MUTED), limit)]
         seen = self.window()
-        heads = [self._head(n, marker) for n in seen]
+        marked = any(item.current for item in self.items)
+        heads = [self._head(n, marker, marked) for n in seen]
         column = min(LABEL_LIMIT, max(map(line_width, heads)) - width(marker)) + width(marker) + 2
-        lines = [self._line(n, head, column, limit) for n, head in zip(seen, heads, strict=True)]
+        lines: list[Line] = []
+        for number, head in zip(seen, heads, strict=True):
+            lines.append(self._line(number, head, column, limit))
+            if below := self.items[number].below:
+                lines.append(clip(row(" " * width(marker) + one_line(below), _MUTED), limit))
         if len(seen) < len(self.items):
             lines.append(clip(row(f"  ({self.selected + 1}/{len(self.items)})", _MUTED), limit))
         return lines
 
-    def _head(self, number: int, marker: str) -> Line:
+    def _head(self, number: int, marker: str, marked: bool) -> Line:
         item, selected = self.items[number], number == self.selected
         lead = Span(marker if selected else " " * width(marker), _SELECTED)
         label = Span(one_line(item.label), _SELECTED if selected else _PLAIN)
-        return (lead, label, Span(" ✓", Style("success"))) if item.current else (lead, label)
+        return (lead, Span("✓ " if item.current else "  ", _CURRENT), label) if marked else (lead, label)
 
     def _line(self, number: int, head: Line, column: int, limit: int) -> Line:
         description = one_line(self.items[number].description)

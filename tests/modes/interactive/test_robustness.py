@@ -205,6 +205,11 @@ def test_an_external_editor_has_the_terminal_meanwhile(place: Place) -> None:
         terminal.wait_for("\nedited draft")
         terminal.send("!")
         terminal.wait_for("\nedited draft!")
+        editor.unlink()
+        terminal.press("ctrl+g")
+        terminal.wait_for("No such file or directory")
+        terminal.send("?")
+        terminal.wait_for("\nedited draft!?")
 
 
 def state_of(pid: int) -> str:

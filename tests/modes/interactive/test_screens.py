@@ -192,7 +192,7 @@ async def themes(desk: Desk) -> None:
     desk.type("theme")
     await desk.see("→ Theme...")
     desk.key("enter")
-    await desk.see(f"→ {desk.face.looks.theme.name} ✓")
+    await desk.see(f"→ ✓ {desk.face.looks.theme.name}")
 
 
 async def trust_question(desk: Desk) -> None:

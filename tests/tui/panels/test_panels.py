@@ -54,9 +54,9 @@ def test_a_list_begins_at_what_is_in_force_and_hands_out_the_choice() -> None:
     assert shown(panel, height=6) == [
         "─" * 40,
         "  Models",
-        "  model-1    provider 1",
-        "→ model-2 ✓  provider 2",
-        "  model-3    provider 3",
+        "    model-1  provider 1",
+        "→ ✓ model-2  provider 2",
+        "    model-3  provider 3",
         "  (3/30)",
     ]
     assert keys(panel, "down", "enter", "escape", "x") == [True, True, True, False]

@@ -259,12 +259,17 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         if self._streams is None:
             yield
             return
+        failure: BaseException | None = None
         with self.batch_update(), self.suspend(), self._streams.lent():
             self._lent = True
             try:
                 yield
+            except BaseException as error:  # the toolkit would not take the terminal back
+                failure = error
             finally:
                 self._lent = False
+        if failure is not None:
+            raise failure
 
     def restore_terminal(self) -> None:
         """Give the terminal back at once; the process is about to end."""

@@ -60,7 +60,6 @@ class Dialogs:
         hints: Sequence[str] = (),
         search: bool = False,
         query: str = "",
-        details: Callable[[T], str] | None = None,
         selected: int | None = None,
     ) -> T | None:
         """Let the user choose one of `items`, beginning at number `selected` (default: the current one); None:
@@ -76,7 +75,6 @@ class Dialogs:
                 hints=hints,
                 search=search,
                 query=query,
-                details=details,
             )
             if selected is not None:
                 panel.list.show(items, selected)

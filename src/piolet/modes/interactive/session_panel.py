@@ -11,7 +11,7 @@ from piolet.harness.session.picker import SortMode, Thread, search, threads
 from piolet.tui.component_input import Input, move_in
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
-from piolet.tui.panels.panel import HINT, RULE, TITLE, fit_height
+from piolet.tui.panels.panel import HINT, RULE, TITLE, fit_height, key_hints
 from piolet.tui.select_list import Item, SelectList
 from piolet.tui.spans import Line, Span, Style, clip, columns, row
 from piolet.tui.text import fit, one_line, wrap
@@ -124,10 +124,10 @@ class SessionPanel:
             'words, "phrase", re:pattern',
         ]
         head = [row("─" * width, RULE), columns(row("  Resume session", TITLE), row(state, HINT), width)]
+        hints = list(key_hints(hints, width, height))
         head += [row(f" {text}", HINT) for hint in hints for text in wrap(hint, max(1, width - 1))]
-        head.append(self._input.line(width))
-        self._list.rows = max(1, min(height // 2, height - len(head) - 1))
-        return fit_height(head, self._rows(width), height)
+        self._list.rows = max(1, min(height // 2, height - len(head) - 2))
+        return fit_height(head, self._rows(width), height, self._input.line(width))
 
     def _rows(self, width: int) -> list[Line]:
         if not self._list.items:

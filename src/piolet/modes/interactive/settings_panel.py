@@ -9,7 +9,7 @@ from piolet.tui.component_input import Input, move_in
 from piolet.tui.fuzzy import rank
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
-from piolet.tui.panels.panel import HINT, fit_height, head_lines
+from piolet.tui.panels.panel import HINT, fit_height, head_lines, key_hints
 from piolet.tui.select_list import Item, SelectList
 from piolet.tui.spans import BLANK, Line, row
 from piolet.tui.text import wrap
@@ -57,14 +57,14 @@ class SettingsPanel:
     def lines(self, width: int, height: int) -> Sequence[Line]:
         self._show(self._list.selected)
         confirm, cancel = self._keymap.label("tui.select.confirm"), self._keymap.label("tui.select.cancel")
-        head = head_lines("Settings", [f"{confirm}/space changes · {cancel} closes · saved at once"], width)
-        head.append(self._input.line(width))
+        hints = [f"{confirm}/space changes · {cancel} closes · saved at once"]
+        head = head_lines("Settings", key_hints(hints, width, height), width)
         current = self._list.current
         text = current.value.description if current else ""
         below = [BLANK, *(row(f"  {line}", HINT) for line in wrap(text, max(1, width - 2)))] if text else []
         below = below[: max(0, height // 3)]
-        self._list.rows = max(1, min(ROWS, height - len(head) - len(below) - 1))
-        return fit_height(head, [*self._list.lines(width), *below], height)
+        self._list.rows = max(1, min(ROWS, height - len(head) - len(below) - 2))
+        return fit_height(head, [*self._list.lines(width), *below], height, self._input.line(width))
 
     def _show(self, selected: int) -> None:
         found = rank(self._input.text, self._rows, lambda one: f"{one.label} {one.description}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from piolet.tui.blocks.frame import DIM, Frame, inset, plain
-from piolet.tui.spans import Line, Style, clip, row
+from piolet.tui.spans import Line, Span, Style, clip, row
 from piolet.tui.text import one_line
 
 _WARNING, _ERROR, _HEADING = Style("warning"), Style("error"), Style("mdHeading")
@@ -25,11 +25,15 @@ def error_lines(text: str, frame: Frame) -> list[Line]:
 
 
 def section_lines(title: str, items: Sequence[str], frame: Frame, *, problem: bool = False) -> list[Line]:
-    """Return a heading like ``[Skills]`` over an indented list, each item on its own line; `problem`: a warning."""
+    """Return a heading like ``[Skills]`` over an indented list, each item on its own line; `problem`: warnings, which are
+    shown whole."""
     heading = _WARNING if problem else _HEADING
-    body = _WARNING if problem else DIM
     lines = [clip(row(f"[{one_line(title)}]", heading), frame.text_width)]
-    lines += [clip(row(f"  {one_line(item)}", body), frame.text_width) for item in items]
+    if problem:
+        wrapped = [line for item in items for line in plain(item, max(1, frame.text_width - 2), _WARNING)]
+        lines += [(Span("  "), *line) for line in wrapped]
+    else:
+        lines += [clip(row(f"  {one_line(item)}", DIM), frame.text_width) for item in items]
     return inset(lines, frame)
 
 

@@ -9,7 +9,7 @@ from piolet.tui.component_input import Input, move_in
 from piolet.tui.fuzzy import rank
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
-from piolet.tui.panels.panel import HINT, fit_height, head_lines
+from piolet.tui.panels.panel import HINT, fit_height, head_lines, key_hints
 from piolet.tui.select_list import Item, SelectList
 from piolet.tui.spans import Line, row
 from piolet.tui.text import one_line, wrap
@@ -87,12 +87,16 @@ class ListPanel(Generic[T]):
             self.input.paste(text)
 
     def lines(self, width: int, height: int) -> Sequence[Line]:
-        head = head_lines(self.title, self.hints, width)
-        if self.input is not None:
-            head.append(self.input.line(width))
+        hints = self.hints if self.input is None else key_hints(self.hints, width, height)
+        head = head_lines(self.title, hints, width)
+        typed = None if self.input is None else self.input.line(width)
         below: list[Line] = []
         current = self.list.current
         if self.details is not None and current is not None and (text := self.details(current.value)):
             below = [(), *(row(f"  {line}", HINT) for line in wrap(one_line(text), max(1, width - 2)))]
-        self.list.rows = max(1, min(self.rows, height - len(head) - len(below) - 1))
-        return fit_height(head, [*self.list.lines(width, marker=self.marker), *below], height)
+            below = below[: max(0, height // 3)]
+        room = height - len(head) - len(below) - (typed is not None)
+        # What can be chosen is seen before a long question is.
+        least = min(len(self.list.items), height // 2)
+        self.list.rows = max(1, min(self.rows, max(room - 1, least)))
+        return fit_height(head, [*self.list.lines(width, marker=self.marker), *below], height, typed)

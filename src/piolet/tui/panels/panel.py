@@ -33,7 +33,17 @@ def head_lines(title: str, hints: Sequence[str], width: int) -> list[Line]:
     return lines + [row(f" {text}", HINT) for hint in hints for text in wrap(hint, max(1, width - 1))]
 
 
-def fit_height(head: Sequence[Line], body: Sequence[Line], height: int) -> list[Line]:
-    """Return `head` over `body` in at most `height` lines; where there is no room for both, the body stays."""
-    room = max(0, height - len(body))
-    return [*head[:room], *body[: max(1, height)]]
+def key_hints(hints: Sequence[str], width: int, height: int) -> Sequence[str]:
+    """Return the hints about keys; none where they would take more than a third of `height` lines, since what the keys
+    are for comes first."""
+    lines = sum(len(wrap(hint, max(1, width - 1))) for hint in hints)
+    return hints if 3 * lines <= height else ()
+
+
+def fit_height(head: Sequence[Line], body: Sequence[Line], height: int, typed: Line | None = None) -> list[Line]:
+    """Return `head` over the line that is `typed` in over `body`, in at most `height` lines. Where there is no room for
+    all, the head loses its rule, then its end, then the typed line goes; the body stays."""
+    below = [*(() if typed is None else (typed,)), *body]
+    room = max(0, height - len(below))
+    shown = head if len(head) <= room else head[1 : room + 1]
+    return [*shown, *(below if len(below) <= height else body[: max(1, height)])]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from piolet.tui.component_input import Input
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
-from piolet.tui.panels.panel import HINT, RULE, fit_height, head_lines
+from piolet.tui.panels.panel import HINT, RULE, fit_height, head_lines, key_hints
 from piolet.tui.spans import Line, clip, row
 from piolet.tui.tree_layout import Filter, TreeNode
 from piolet.tui.tree_view import TreeView
@@ -94,11 +94,13 @@ class TreePanel:
         self.input.paste(text)
 
     def lines(self, width: int, height: int) -> Sequence[Line]:
-        head = head_lines("Session Tree", self._hints(), width)
-        head += [self.input.line(width), row("─" * width, RULE)]
-        self._rows = max(1, min(height // 2 or 1, height - len(head) - 1))
+        hints = key_hints(self._hints(), width, height)
+        head = head_lines("Session Tree", hints, width)
+        rule = [row("─" * width, RULE)] if hints else []
+        self._rows = max(1, min(height // 2 or 1, height - len(head) - len(rule) - 2))
         rows = self.view.lines(width, self._rows) or [row("  No entries", HINT)]
-        return fit_height(head, [*rows, clip(row(f"  {self.view.status()}", HINT), width)], height)
+        body = [*rule, *rows, clip(row(f"  {self.view.status()}", HINT), width)]
+        return fit_height(head, body, height, self.input.line(width))
 
     def _hints(self) -> list[str]:
         label = self.keymap.label

@@ -101,7 +101,7 @@ def _panel(
     def item(one: Model) -> Item[Model]:
         note = " · default" if (one.provider, one.id) == default else ""
         is_current = current is not None and one.key == current.key
-        return Item(one, one.id, f"{one.name} [{one.provider}]{note}", current=is_current)
+        return Item(one, one.id, f"({one.name}) [{one.provider}]{note}", current=is_current)
 
     def ordered(listed: Sequence[Model]) -> list[Item[Model]]:
         return sorted(map(item, listed), key=lambda one: not one.current)

@@ -13,7 +13,7 @@ from piolet.tui.component_input import Input, move_in
 from piolet.tui.fuzzy import rank
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
-from piolet.tui.panels.panel import fit_height, head_lines
+from piolet.tui.panels.panel import fit_height, head_lines, key_hints
 from piolet.tui.select_list import Item, SelectList
 from piolet.tui.spans import Line
 
@@ -102,9 +102,9 @@ class ScopePanel:
             f"{label('app.models.toggleProvider')} provider · {label('app.models.reorderUp')}/"
             f"{label('app.models.reorderDown')} order · {label('app.models.save')} save"
         ]
-        head = [*head_lines("Scoped models", hints, width), self._input.line(width)]
-        self._list.rows = max(1, min(ROWS, height - len(head) - 1))
-        return fit_height(head, self._list.lines(width), height)
+        head = head_lines("Scoped models", key_hints(hints, width, height), width)
+        self._list.rows = max(1, min(ROWS, height - len(head) - 2))
+        return fit_height(head, self._list.lines(width), height, self._input.line(width))
 
     def _shown(self) -> list[str]:
         return [item.value for item in self._list.items]

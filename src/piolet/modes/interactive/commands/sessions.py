@@ -27,15 +27,11 @@ async def fork(face: Face, rest: str) -> None:
     if not points:
         face.presenter.status("No messages to fork from")
         return
-    items = [Item(entry_id, one_line(text)) for entry_id, text in points]
-    numbers = {entry_id: number for number, (entry_id, _) in enumerate(points, 1)}
-    chosen = await face.dialogs.choose(
-        "Fork from message",
-        items,
-        search=True,
-        selected=len(items) - 1,
-        details=lambda entry_id: f"Message {numbers[entry_id]} of {len(points)}",
-    )
+    items = [
+        Item(entry_id, one_line(text), below=f"Message {number} of {len(points)}")
+        for number, (entry_id, text) in enumerate(points, 1)
+    ]
+    chosen = await face.dialogs.choose("Fork from message", items, search=True, selected=len(items) - 1)
     if chosen is None:
         return
     text = await face.opened.replacing(lambda: face.runtime.fork(chosen))
