@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from piolet.app.keybindings import OLD_NAMES, lay_over, load_keybindings, migrate_names
+from piolet.app.keybindings import OLD_NAMES, lay_over, load_keybindings, migrate_names, this_platform
 from piolet.tui.keymap import DEFAULT_KEYS, default_keys
 
 
@@ -48,6 +48,6 @@ def test_a_file_without_old_names_stays_as_it_is(tmp_path: Path) -> None:
 def test_a_broken_file_leaves_the_defaults(tmp_path: Path) -> None:
     assert load_keybindings(tmp_path).notices == []
     (tmp_path / "keybindings.json").write_text("[", encoding="utf-8")
-    bindings = load_keybindings(tmp_path, "wsl")
+    bindings = load_keybindings(tmp_path, this_platform({"WSL_DISTRO_NAME": "Debian"}))
     assert bindings.keys == default_keys("wsl")
     assert "keybindings.json cannot be used" in bindings.notices[0]

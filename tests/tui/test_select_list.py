@@ -39,6 +39,14 @@ def test_a_long_list_shows_a_window_and_where_it_is() -> None:
     assert len(shown(numbers(5))) == 5
 
 
+def test_what_is_said_below_an_item_has_a_row_of_its_own() -> None:
+    items = SelectList([Item(n, f"item {n}", below=f"about {n}") for n in range(5)], rows=4)
+    items.move(-1)
+    assert shown(items) == ["  item 3", "  about 3", "→ item 4", "  about 4", "  (5/5)"]
+    items.page(-1)
+    assert items.selected == 2
+
+
 def test_an_empty_list_says_so_and_moving_does_nothing() -> None:
     items = numbers(0)
     items.move(1)

@@ -64,7 +64,7 @@ class Keybindings(Struct, frozen=True):
 
 
 def this_platform(environ: Mapping[str, str] = os.environ) -> Platform:
-    """Return the platform whose defaults count here; terminals of Windows keep some keys for themselves, also in WSL."""
+    """Return the platform whose defaults count here: terminals of Windows keep some keys for themselves."""
     if environ.get("WSL_DISTRO_NAME"):
         return "wsl"
     return "darwin" if sys.platform == "darwin" else "linux"

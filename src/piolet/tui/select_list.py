@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[T]):
-    """What it stands for, what it is called, what is said of it. `current`: it is in force now. `below` is said in a row
-    of its own."""
+    """A row: what it stands for, what it is called, what is said of it. `current`: it is in force now. `below`: what is
+    said in a second row."""
 
     value: T
     label: str

@@ -237,7 +237,7 @@ async def test_lists_fit_the_window(tmp_path: Path) -> None:
         await desk.see("(1/22)")
         await desk.until(lambda: "scripted-1" in desk.rows[-1])
         desk.key("escape", "backspace")
-        for command, shown in (("/settings", "→ Auto-compact"), ("/tree", "One."), ("/model", "→ scripted-1")):
+        for command, shown in (("/settings", "→ Auto-compact"), ("/tree", "One."), ("/model", "→ ✓ scripted-1")):
             await desk.submit(command)
             await desk.see(shown)
             await desk.until(lambda: "scripted-1" in desk.rows[-1])

@@ -196,6 +196,8 @@ def test_notices_have_their_colours() -> None:
     assert warning_lines("w", FRAME)[0][1] == Span("Warning: w", Style("warning"))
     assert error_lines("e", FRAME)[0][1] == Span("Error: e", Style("error"))
     assert texts(section_lines("Skills", ["a", "b"], FRAME)) == ["[Skills]", "a", "b"]
+    problems = section_lines("Problems", ["file: " + "why " * 50], FRAME, problem=True)
+    assert " ".join(texts(problems)).count("why") == 50
 
 
 def test_queued_messages_are_one_line_each() -> None:

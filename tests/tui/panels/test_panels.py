@@ -71,6 +71,29 @@ def test_a_list_fits_the_window() -> None:
     assert len(shown(models(Said()), height=40)) == 2 + 10 + 1
 
 
+def test_in_a_low_window_hints_go_first_and_the_search_stays() -> None:
+    panel = models(Said(), search=True, hints=["many keys " * 8], details=lambda value: "much to say " * 12)
+    keys(panel, "2")
+    assert shown(panel, height=7)[:3] == ["─" * 40, "  Models", "  Search: 2"]
+    assert shown(panel, height=4)[:2] == ["  Models", "  Search: 2"]
+    walk = tree(Said())
+    keys(walk, "a")
+    assert shown(walk, 24, 4) == ["  Session Tree", "  Type to search: a", "› • assistant: answer", "  (1/1)"]
+
+
+def test_the_answers_to_a_long_question_are_seen_in_a_low_window() -> None:
+    answers = [Item(n, f"answer {n}") for n in range(4)]
+    panel = ListPanel("Sure?", answers, print, print, hints=["what will happen " * 12])
+    assert shown(panel, 24, 8) == [
+        "  Sure?",
+        *(f" {line}" for line in ("what will happen what", "will happen what will", "happen what will happen")),
+        "→ answer 0",
+        "  answer 1",
+        "  answer 2",
+        "  answer 3",
+    ]
+
+
 def test_a_search_filters_as_it_is_typed() -> None:
     said = Said()
     panel = models(said, search=True)

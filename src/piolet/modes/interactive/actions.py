@@ -202,7 +202,9 @@ async def _edit_externally(face: Face) -> None:
             text = await external_editor.edit(face.editor.buffer.value, command)
     except OSError as error:
         why = error.strerror or str(error)
-        face.presenter.error(f"{command[0]}: {why}. The setting externalEditor, VISUAL or EDITOR can name another editor")
+        face.presenter.error(
+            f"{command[0]}: {why}. The setting externalEditor, VISUAL or EDITOR can name another editor"
+        )
         return
     if text is None:
         face.presenter.warn(f"{command[0]} did not end well; the text is as it was")

@@ -25,7 +25,7 @@ def error_lines(text: str, frame: Frame) -> list[Line]:
 
 
 def section_lines(title: str, items: Sequence[str], frame: Frame, *, problem: bool = False) -> list[Line]:
-    """Return a heading like ``[Skills]`` over an indented list, each item on its own line; `problem`: warnings, which are
+    """Return a heading like ``[Skills]`` over an indented list, an item a line; a `problem` is a warning, and
     shown whole."""
     heading = _WARNING if problem else _HEADING
     lines = [clip(row(f"[{one_line(title)}]", heading), frame.text_width)]

@@ -94,9 +94,9 @@ class ListPanel(Generic[T]):
         current = self.list.current
         if self.details is not None and current is not None and (text := self.details(current.value)):
             below = [(), *(row(f"  {line}", HINT) for line in wrap(one_line(text), max(1, width - 2)))]
-            below = below[: max(0, height // 3)]
+            below = below[: height // 3] if height >= 6 else []
         room = height - len(head) - len(below) - (typed is not None)
-        # What can be chosen is seen before a long question is.
-        least = min(len(self.list.items), height // 2)
+        # The answers to a long question are seen before all of it is.
+        least = min(len(self.list.items), height // 2) if typed is None else 1
         self.list.rows = max(1, min(self.rows, max(room - 1, least)))
         return fit_height(head, [*self.list.lines(width, marker=self.marker), *below], height, typed)

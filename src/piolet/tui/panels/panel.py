@@ -34,10 +34,10 @@ def head_lines(title: str, hints: Sequence[str], width: int) -> list[Line]:
 
 
 def key_hints(hints: Sequence[str], width: int, height: int) -> Sequence[str]:
-    """Return the hints about keys; none where they would take more than a third of `height` lines, since what the keys
-    are for comes first."""
+    """Return the hints about keys; none where they would take more than a quarter of `height` lines: what the keys are
+    for comes first."""
     lines = sum(len(wrap(hint, max(1, width - 1))) for hint in hints)
-    return hints if 3 * lines <= height else ()
+    return hints if 4 * lines <= height else ()
 
 
 def fit_height(head: Sequence[Line], body: Sequence[Line], height: int, typed: Line | None = None) -> list[Line]:
