@@ -15,14 +15,13 @@ BlockedKind: TypeAlias = Literal["permission", "question"]
 STATUS_QUERY = "\x1b]7501;?\x1b\\"
 CLEAR_STATUS = "\x1b]7501;state=clear\x1b\\"
 
-_BODY = "\x1b]7501;?"
 _APP = "piolet"
 _LIMIT = 2048  # bytes of a message; a terminal discards what is longer
 
 
 def is_status_reply(reply: str) -> bool:
     """Whether this is the answer to `STATUS_QUERY`."""
-    return reply in (STATUS_QUERY, f"{_BODY}\x07")
+    return reply in (STATUS_QUERY, "\x1b]7501;?\x07")
 
 
 def status_report(state: State, message: str = "", kind: BlockedKind | None = None) -> str:

@@ -25,12 +25,12 @@ class ProgramStatus:
         self._running = False
         self._failure = ""  # of the last answer
         self._questions: list[tuple[BlockedKind, str]] = []
-        self.wanted = False  # the terminal has said so
+        self._wanted = False  # by the terminal
 
     def hear(self, reply: str) -> None:
         """Take in what the terminal says."""
         if is_status_reply(reply):
-            self.wanted = True
+            self._wanted = True
             self._tell()
 
     def forget(self) -> None:
@@ -68,7 +68,7 @@ class ProgramStatus:
             self._tell()
 
     def _tell(self) -> None:
-        if not self.wanted:
+        if not self._wanted:
             return
         if self._questions:
             kind, question = self._questions[-1]
