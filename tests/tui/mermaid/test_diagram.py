@@ -18,6 +18,10 @@ STEPS = 1_500_000  # lines of code: a fraction of a second
 SOURCES = [
     "flowchart TD\nA[Start] --> B{ok?}\nB -->|yes| C([Done])\nB -- no --> A\n"
     "subgraph s [T]\nC & D -.-> E\nend\nE ==> E",
+    "sequenceDiagram\nactor A as a b\nA->>B: x\nloop y\nB-->>B: z\nend\nNote over A,B: n\nnote left of A: m",
+    "stateDiagram-v2\n[*] --> a : b\nstate c {\na --> d\n}\nc --> c2\nnote left of a : x",
+    'classDiagram\nA <|-- B : x\nclass A {\n+m()\nint a\n}\nB : y\nnamespace n {\nclass C\n}\nC "1" o-- "2" A',
+    'erDiagram\nA ||--o{ B : has\nA {\nint a PK\n}\nB }|..|| "C d" : x',
 ]
 PIECES = [
     *(
@@ -64,7 +68,7 @@ def steps(source: str, limit: int) -> int:
 
 
 @given(st.data(), st.sampled_from(SOURCES), st.integers(1, 120))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_changed_and_random_text_is_drawn_or_not_but_never_fails(data: st.DataObject, source: str, limit: int) -> None:
     for _ in range(data.draw(st.integers(0, 6))):
         at = data.draw(st.integers(0, len(source)))

@@ -55,7 +55,7 @@ def _fill(canvas: Canvas, box: Box, corner: Point, opposite: Point) -> None:
     if box.node is None:
         for n, row in enumerate(box.rows):
             missing = right - left + 1 - width(row)
-            canvas.write((left, top + n), " " * (missing // 2) + row + " " * (missing - missing // 2))
+            canvas.write((left, top + n), " " * (missing - missing // 2) + row + " " * (missing // 2))
         return
     sections = box.node.sections
     y = top + (bottom - top + 1 - len(box.rows)) // 2 if not sections else top + 1

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from piolet.tui.mermaid.canvas import Stroke
-from piolet.tui.mermaid.graph import ARROW, Edge, Graph
+from piolet.tui.mermaid.graph import ARROW, ROUND, Edge, Graph
 from piolet.tui.mermaid.source import Unreadable, label
 
-ROUND, BEVEL = "╭╮╰╯", "╱╲╲╱"
+BEVEL = "╱╲╲╱"
 SIGNS = {"": "", ">": ARROW, "<": ARROW, "o": "○○○○", "x": "××××"}
 
 _SHAPES = {
@@ -17,7 +17,7 @@ _SHAPES = {
     "[/": ("/]", "╱┐└╱"), "[\\": ("\\]", "┌╲╲┘"), "{{": ("}}", BEVEL), "{": ("}", BEVEL), "[": ("]", ""),
     "(": (")", ROUND), ">": ("]", ""),
 }  # fmt: skip
-_header = re.compile(r"(?:graph|flowchart)(?:-elk)?\b[ \t]*([A-Za-z]{2}|>|v|\^|<)?[ \t]*;?")
+_header = re.compile(r"(?:graph|flowchart|flowchart-elk)(?: ([A-Za-z]{2}|[>v^<]))? ?(?:;|(?=\n)|\Z)")
 _piece = re.compile(r'(?:#\w+;|"[^"]*"|[^;"])+')
 _ignored = re.compile(r"(?:style|classDef|class|linkStyle|click|accTitle|accDescr)\b(?!\s*[-=~\[({&])")
 _subgraph = re.compile(r"subgraph\b\s*(?:([^\s\[\]\"]+)\s*\[(.*)\]|(.*))\Z")

@@ -39,6 +39,7 @@ class Edge:
 
 
 ARROW = "▶▼◀▲"
+ROUND = "╭╮╰╯"
 
 
 class Graph:
@@ -68,6 +69,12 @@ class Graph:
         self.parents[name] = group
         node = self.nodes[name] = Node([name])
         return node
+
+    def note(self, name: str, rows: list[str], group: str) -> None:
+        """Add words about the node `name`, which may be still to come."""
+        note = f"note {len(self.nodes)}"
+        self.node(note, group).rows = rows
+        self.connect(Edge(name, note, stroke="dotted"))
 
     def open(self, name: str, title: list[str], group: str) -> None:
         """Begin the group `name` within `group`. What was taken for a node of that name before is it."""

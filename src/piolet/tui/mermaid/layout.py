@@ -383,10 +383,10 @@ class _Level:
         if upper in self.ports.values():
             start -= border
         elif upper.solid:
-            start += upper.length - (1 if upper.framed and not wire.tail else 0)
+            start += upper.length - (0 if wire.tail else 1)
         if lower in self.ports.values():
             end += border - 1
-        elif lower.solid and (wire.head or not lower.framed):
+        elif lower.solid and wire.head:
             end -= 1
         stroke = wire.stroke or "solid"
         if wire.start == wire.end:

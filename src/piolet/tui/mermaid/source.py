@@ -37,7 +37,10 @@ def statements(source: str) -> list[str]:
 
 def label(text: str) -> list[str]:
     """Return the rows of a text: quotes and tags are taken off, entities are what they stand for."""
-    text = text.strip().strip('"').strip("`")
+    text = text.strip()
+    for quote in '"`':
+        if len(text) > 1 and text[0] == text[-1] == quote:
+            text = text[1:-1]
     rows = [_tag.sub("", part) for part in _break.split(text)]
     rows = [cells.one_line(html.unescape(_entity.sub(_named, part))) for part in rows]
     return rows if any(rows) else []
