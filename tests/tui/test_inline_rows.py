@@ -13,8 +13,8 @@ from piolet.tui.inline_rows import InlineRow, InlineRows
 class Main:
     """A main screen with what has left it at the top."""
 
-    def __init__(self, columns: int, rows: int) -> None:
-        self.screen = pyte.HistoryScreen(columns, rows, history=1000, ratio=0.5)
+    def __init__(self, columns: int, rows: int, kind: type[pyte.HistoryScreen] = pyte.HistoryScreen) -> None:
+        self.screen = kind(columns, rows, history=1000, ratio=0.5)
         self._stream = pyte.Stream(self.screen)
 
     def feed(self, text: str) -> None:
@@ -106,6 +106,39 @@ def test_what_goes_above_is_broken_where_it_is_too_wide() -> None:
     inline.put_above("0123456789abc\n")
     main.feed(inline.draw(rows("a"), 20, (0, 0)))
     assert main.rows == ["0123456789", "abc", "a"]
+
+
+def test_on_a_terminal_that_has_become_shorter_no_row_leaves_it_at_the_top() -> None:
+    main, inline = Main(20, 6), InlineRows()
+    live = rows("one", "two", "three", "four", "five")
+    main.feed(inline.draw(live, 20, (0, 0)))
+    main.screen.resize(3, 20)
+    for number in range(4):
+        inline.put_above(f"above {number}\n")
+        main.feed(inline.draw(live, 20, (0, 0)))
+    main.screen.resize(6, 20)
+    inline.forget()
+    main.feed(inline.draw(live, 20, (0, 0)))
+    kept = [row for row in main.rows if row]
+    assert kept == [*(f"above {number}" for number in range(4)), "one", "two", "three", "four", "five"]
+
+
+class Keeping(pyte.HistoryScreen):
+    """Keeps what is erased from its first cell on, as if it had left at the top."""
+
+    def erase_in_display(self, how: int = 0, *args: object, **kwargs: object) -> None:
+        if how == 0 and (self.cursor.x, self.cursor.y) == (0, 0):
+            self.history.top.extend(self.buffer[y] for y in range(self.lines))
+        super().erase_in_display(how, *args, **kwargs)
+
+
+def test_a_terminal_that_keeps_what_is_erased_from_its_first_cell_on_keeps_nothing() -> None:
+    main, inline = Main(20, 4, Keeping), InlineRows()
+    for number in range(3):
+        inline.put_above(f"above {number}\n")
+        main.feed(inline.draw(rows("one", "two", "three", "four"), 20, (0, 0)))
+    main.feed(inline.erase())
+    assert main.rows == ["above 0", "above 1", "above 2"]
 
 
 @pytest.mark.parametrize("seed", range(20))

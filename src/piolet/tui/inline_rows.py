@@ -44,7 +44,8 @@ class InlineRows:
     def draw(self, rows: Sequence[InlineRow], columns: int, cursor: tuple[int, int]) -> str:
         """Return what makes a terminal of `columns` show `rows`, with its cursor at column and row `cursor`."""
         if self._above or columns != self._columns or not 0 < len(rows) <= len(self._rows):
-            parts = [self._home(), self._broken(), "\r\n".join(row.text for row in rows)]
+            room = "\n" * (len(rows) - 1) + _vertical(len(rows) - 1, 0) if rows else ""
+            parts = [self._home(), self._broken(), room, f"{_vertical(0, 1)}\r".join(row.text for row in rows)]
             parts += [_vertical(max(0, len(rows) - 1), 0), "\r"]
         else:
             parts = [_vertical(self._cursor[1], 0), "\r", _KEEP, *self._changes(rows, columns), _BACK]
@@ -76,8 +77,9 @@ class InlineRows:
         return f"{_BREAK}{self._above}{_CUT_OFF}" if self._above else ""
 
     def _home(self) -> str:
-        """Return what moves to the first row and erases from there on."""
-        return f"\r{_vertical(self._cursor[1], 0)}{_ERASE_BELOW}"
+        """Return what moves to the first row and erases from there on. Some terminals keep what is erased from their
+        first cell on, as if it had left them at the top: so the first row goes by itself."""
+        return f"\r{_vertical(self._cursor[1], 0)}{_KEEP}{_ERASE_REST}{_vertical(0, 1)}{_ERASE_BELOW}{_BACK}"
 
 
 def _vertical(start: int, end: int) -> str:

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -103,6 +104,11 @@ def test_a_terminal_that_breaks_rows_anew_has_every_paragraph_once(place: Place)
                 tmux.run("resize-window", "-x", str(dice.randrange(50, 120)), "-y", str(dice.randrange(15, 40)))
                 time.sleep(dice.choice([0.05, 0.3]))
             tmux.run("resize-window", "-x", "100", "-y", "30")
+            tmux.wait_until(lambda: "Working" not in tmux.text and READY in tmux.screen)
+            for rows in (4, 30, 2, 30):  # shorter than what is drawn
+                tmux.run("resize-window", "-x", "100", "-y", str(rows))
+                tmux.wait_until(lambda rows=rows: tmux.screen.count("────\n") == min(2, rows // 2))  # type: ignore[misc]
+            assert tmux.text.count("────\n") == 2
             tmux.run("send-keys", "C-d")
             tmux.wait_for("after it")
             text = " ".join(tmux.text.split())
@@ -138,10 +144,18 @@ class Tmux:
         """Everything in the window and its history."""
         return self.run("capture-pane", "-p", "-S", "-")
 
+    @property
+    def screen(self) -> str:
+        """What is in the window now."""
+        return self.run("capture-pane", "-p")
+
     def wait_for(self, expected: str) -> None:
+        self.wait_until(lambda: expected in self.text)
+
+    def wait_until(self, done: Callable[[], bool]) -> None:
         end = time.monotonic() + 60
-        while expected not in self.text:
-            assert time.monotonic() < end, f"{expected!r} does not come:\n{self.text}"
+        while not done():
+            assert time.monotonic() < end, f"it does not come:\n{self.text}"
             time.sleep(0.05)
 
 

@@ -38,9 +38,9 @@ class InlineDriver(TerminalDriver):
         return self._app.regular
 
     @property
-    def columns(self) -> int:
-        """How wide the terminal is now, even if the app has not heard of it yet."""
-        return self._get_terminal_size()[0]
+    def size_now(self) -> tuple[int, int]:
+        """Columns and rows of the terminal now, even if the app has not heard of it yet."""
+        return self._get_terminal_size()
 
     def write(self, data: str) -> None:
         if not self.is_inline or data not in _ALTERNATE_SCREEN:
@@ -112,8 +112,8 @@ class InlineApp(App[int], inherit_bindings=False):
                 renderable = cast("RenderableType", _Painted(renderable, over))
             super()._display(screen, renderable)
             return
-        columns = self.size.width
-        if driver.columns != columns:  # the app will hear of it, and draw again
+        columns, (columns_now, rows_now) = self.size.width, driver.size_now
+        if columns_now != columns or rows_now < len(renderable.strips):  # the app will hear of it, and draw again
             return
         x, y = self.screen.outer_size.clamp_offset(self.cursor_position) if self.cursor_shown else (0, 0)
         rows = [_row(strip, self.console) for strip in renderable.strips]
