@@ -67,6 +67,7 @@ class EditorArea(Widget):
         self._lines: list[Line] = []
         self._cursor = (0, 0)
         self._text = ""
+        self._due = False
         self._completing: asyncio.Task[None] | None = None
         self._asked: Request | None = None
 
@@ -165,7 +166,13 @@ class EditorArea(Widget):
         self.update()
 
     def update(self) -> None:
-        """Take in that the editor has changed: draw it, fetch suggestions, tell others."""
+        """The editor has changed: when all keys that wait are in it is drawn, suggestions are fetched, others told."""
+        if not self._due and self.is_attached:
+            self._due = True
+            self.app.call_later(self._take_in)
+
+    def _take_in(self) -> None:
+        self._due = False
         self._fetch()
         self.redraw()
         if self.editor.buffer.text != self._text:
