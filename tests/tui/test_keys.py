@@ -117,6 +117,13 @@ def test_an_unfinished_paste_waits_even_when_flushed() -> None:
     assert decoder.feed(b"1~") == [Paste("abcdef")]
 
 
+def test_a_paste_whose_end_was_lost_can_be_ended() -> None:
+    decoder = KeyDecoder()
+    decoder.feed(b"\x1b[200~abc")
+    assert decoder.end_paste() == [Paste("abc")]
+    assert decoder.feed(b"d") + decoder.end_paste() == [Key("d", "d")]
+
+
 @pytest.mark.parametrize(
     "reply",
     [

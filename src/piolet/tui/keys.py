@@ -127,6 +127,12 @@ class KeyDecoder:
         """Nothing followed in time: what began like a sequence was keys (a lone ESC is Escape). A paste goes on."""
         return self._read(final=True)
 
+    def end_paste(self) -> list[TerminalInput]:
+        """The end of a paste was lost, so what came of it is all."""
+        if self._buffer.startswith(_PASTE_START):
+            self._buffer += _PASTE_END
+        return self._read(final=True)
+
     def _read(self, final: bool) -> list[TerminalInput]:
         found: list[TerminalInput] = []
         text, at = self._buffer, 0

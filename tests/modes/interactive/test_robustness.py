@@ -96,6 +96,14 @@ def test_a_file_behind_a_link_can_be_mentioned(place: Place, tmp_path: Path) -> 
         terminal.wait_for("@linked/minutes.txt is here")
 
 
+def test_a_paste_whose_end_is_lost_does_not_take_the_keys_for_ever(place: Place) -> None:
+    with running(place, "--model", "demo/scripted") as terminal:
+        terminal.send("\x1b[200~begun")
+        terminal.wait_for("begun")
+        terminal.send(" and typed")
+        terminal.wait_for("begun and typed")
+
+
 def test_stray_output_is_shown_as_a_notice(place: Place) -> None:
     (place.agent / "extensions").mkdir(parents=True)
     code = (
@@ -133,7 +141,9 @@ def test_poor_terminals_are_served(place: Place, env: dict[str, str]) -> None:
     with running(place, "--model", "demo/scripted", env=env) as terminal:
         terminal.send("hello\r")
         terminal.wait_for("A real model would now")
-        assert ("─" in terminal.text) == ("PYTHONUTF8" not in env)  # a locale of ASCII alone means: not known
+        rule = "---" if "PYTHONUTF8" in env else "───"  # a locale of ASCII alone means: not known
+        assert rule in terminal.text
+        assert "??" not in terminal.text
         terminal.press("ctrl+d")
         assert terminal.wait_for_exit() == 0
 
@@ -207,7 +217,7 @@ def test_an_external_editor_has_the_terminal_meanwhile(place: Place) -> None:
         terminal.wait_for("\nedited draft!")
         editor.unlink()
         terminal.press("ctrl+g")
-        terminal.wait_for("No such file or directory")
+        terminal.wait_for(lambda text: "No such file or directory" in " ".join(text.split()))  # after a long path
         terminal.send("?")
         terminal.wait_for("\nedited draft!?")
 

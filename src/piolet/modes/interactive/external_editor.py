@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-FALLBACK = "nano"
+_FALLBACKS = ("nano", "vi")
 
 
 def editor_command(setting: str | None, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the command of the editor: the setting, ``$VISUAL``, ``$EDITOR``, else nano."""
-    chosen = setting or environ.get("VISUAL") or environ.get("EDITOR") or FALLBACK
+    """Return the command of the editor: the setting, ``$VISUAL``, ``$EDITOR``, else nano, or vi where there is none."""
+    fallback = next((name for name in _FALLBACKS if shutil.which(name)), _FALLBACKS[0])
+    chosen = setting or environ.get("VISUAL") or environ.get("EDITOR") or fallback
     try:
-        return shlex.split(chosen) or [FALLBACK]
+        return shlex.split(chosen) or [fallback]
     except ValueError:
         return [chosen]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from piolet.tui.substitutes import SUBSTITUTES
 from piolet.tui.text import safe_for_terminal
 
 KEPT_LINES = 20  # of what was printed since the last notice
@@ -27,7 +28,7 @@ class Streams:
         self._on_text = on_text
         self._terminal_fd = os.dup(1)
         self.terminal: TextIO = open(  # noqa: SIM115  # lives as long as the screen
-            self._terminal_fd, "w", encoding=sys.stdout.encoding, errors="replace", newline=""
+            self._terminal_fd, "w", encoding=sys.stdout.encoding, errors=SUBSTITUTES, newline=""
         )
         self._caught = [fd for fd in (1, 2) if os.isatty(fd)]
         self._before: dict[int, int] = {}

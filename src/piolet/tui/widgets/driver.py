@@ -15,6 +15,7 @@ import signal
 import struct
 import sys
 import termios
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
 ESCAPE_SECONDS = 0.05  # after a lone ESC, until it is the Escape key
+PASTE_SECONDS = 5.0  # without a byte, until a paste counts as ended
 _POLL_SECONDS = 0.1
 _CHUNK = 65536
 # modifyOtherKeys; the window's title is kept and brought back, the mark of progress taken away.
@@ -133,7 +135,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read until the driver stops, or the terminal is gone."""
-        decoder, mouse = KeyDecoder(), XTermParser()
+        decoder, mouse, heard = KeyDecoder(), XTermParser(), 0.0
         while not self.exit_event.is_set():
             wait = ESCAPE_SECONDS if decoder.pending else _POLL_SECONDS
             if select.select([self.fileno], [], [], wait)[0]:
@@ -144,9 +146,12 @@ class TerminalDriver(LinuxDriver):
                 if not data:
                     self.send_message(TerminalGone())
                     return
+                heard = time.monotonic()
                 items = decoder.feed(data)
-            else:
+            elif time.monotonic() - heard < PASTE_SECONDS:
                 items = decoder.flush()
+            else:
+                items = decoder.end_paste()
             for item in items:
                 if (message := to_message(item, mouse)) is not None:
                     self.process_message(message)
