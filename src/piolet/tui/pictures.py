@@ -80,14 +80,9 @@ class Album:
 
     def __init__(self) -> None:
         self._by_number: WeakValueDictionary[int, Picture] = WeakValueDictionary()
-        self._by_data: WeakValueDictionary[str, Picture] = WeakValueDictionary()
 
-    def picture(self, data: str, mime_type: str) -> Picture:
-        """Return the picture of base64 `data`."""
-        known = self._by_data.get(data)
-        if known is not None and known.mime_type == mime_type:
-            return known
-        picture = self._by_data[data] = Picture(data, mime_type)
+    def add(self, picture: Picture) -> Picture:
+        """Take in a picture; return it."""
         self._by_number[picture.number] = picture
         return picture
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -47,10 +47,11 @@ class Look:
     custom: CustomRenderers | None = None
     album: Album = field(default_factory=Album)
 
-    def pictures(self, content: str | Sequence[object]) -> list[Picture]:
-        """Return the pictures in the content of a message."""
-        blocks = (block for block in content if isinstance(block, ImageContent))
-        return [self.album.picture(block.data, block.mime_type) for block in blocks]
+    def pictures(self, content: str | Sequence[object], known: Iterable[Picture] = ()) -> list[Picture]:
+        """Return the pictures in the content of a message; those that are `known` already stay the same."""
+        before = {picture.data: picture for picture in known}
+        images = [block for block in content if isinstance(block, ImageContent)]
+        return [before.get(image.data) or self.album.add(Picture(image.data, image.mime_type)) for image in images]
 
     def transformer(self, message_type: MessageType) -> Callable[[str, bool], str] | None:
         """Return what changes the text of messages, if anything does."""

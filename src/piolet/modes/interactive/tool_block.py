@@ -18,7 +18,7 @@ from piolet.tui.pictures import Picture
 from piolet.tui.spans import Line
 
 RendererError: TypeAlias = Callable[[str, Exception], None]
-PicturesOf: TypeAlias = Callable[[Sequence[object]], Sequence[Picture]]
+PicturesOf: TypeAlias = Callable[[Sequence[object], Sequence[Picture]], Sequence[Picture]]
 
 
 class ToolBlock:
@@ -37,7 +37,8 @@ class ToolBlock:
         renderers: Mapping[str, ToolRenderer] = BUILT_IN,
         on_error: RendererError | None = None,
     ) -> None:
-        """Without `args` they are still arriving, piece by piece. `pictures(content)`: those of a result."""
+        """Without `args` they are still arriving, piece by piece. `pictures(content, known)`: those of a result, of
+        which some may be known."""
         self.running = False
         self._args = args
         self._pieces = PartialArguments()
@@ -87,7 +88,9 @@ class ToolBlock:
     def update(self, partial: ToolResult) -> None:
         """The tool reports what there is so far."""
         self._change(
-            text=text_of(partial.content, "\n"), details=partial.details, pictures=self._pictures_of(partial.content)
+            text=text_of(partial.content, "\n"),
+            details=partial.details,
+            pictures=self._pictures_of(partial.content, self.pictures),
         )
 
     def finish(
@@ -101,7 +104,7 @@ class ToolBlock:
             text=text_of(content if isinstance(content, str) else list(content), "\n"),
             details=details,
             is_error=is_error,
-            pictures=self._pictures_of(content),
+            pictures=self._pictures_of(content, self.pictures),
             seconds=None if duration_ms is None else duration_ms / 1000,
         )
 
