@@ -101,6 +101,32 @@ ui.set_header(lambda tui, theme: Text("own header"))
         await desk.not_see("Type to the model")
 
 
+async def test_widgets_leave_the_editor_and_questions_their_rows_in_a_low_window(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+ui.set_widget("w", [f"row {n}" for n in range(10)])
+ui.set_widget("v", [f"below {n}" for n in range(10)], placement="below_editor")
+print(await ui.select("Which?", ["one", "two"]))
+""",
+    )
+    async with opened(tmp_path, size=(40, 10)) as desk:
+        await run(desk)
+        await desk.see("Which?")
+        await desk.see("→ one")
+        await desk.see("more lines)")
+        desk.key("escape")
+        await desk.not_see("Which?")
+        desk.type("draft")
+        await desk.see("draft")
+        await desk.pilot.resize_terminal(40, 40)
+        await desk.see("row 9")
+        await desk.see("below 9")
+        await desk.pilot.resize_terminal(40, 10)
+        await desk.not_see("row 9")
+        await desk.see("draft")
+
+
 async def test_a_footer_of_an_extension_takes_the_place_of_ours_until_it_is_taken_back(tmp_path: Path) -> None:
     go(
         tmp_path,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import Console
@@ -43,6 +44,10 @@ from piolet.tui.widgets.transcript_view import TranscriptView
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
     from piolet.modes.interactive.streams import Streams
+
+
+#: Rows that queue and widgets leave: for the editor or a panel, the footer, and the end of the transcript.
+LEAST_ROWS = 8
 
 
 class MainScreen(InlineScreen, inherit_bindings=False):
@@ -101,6 +106,8 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         self.below_view = LinesView(face.widgets_below, strips, id="below")
         self.footer_view = LinesView(face.footer_lines, strips, id="footer")
         self.editor_area.room = self.room
+        for view in self._varying:
+            view.room = partial(self._room_of, view)
         self._panels: list[PanelView] = []
         self.overlays = Overlays(self)
         self._lent = False
@@ -156,6 +163,14 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
     def room(self) -> int:
         """Return the rows that the editor or a panel may take: what the others leave, but a row of the transcript."""
         return max(3, self.size.height - 1 - self._rows_around())
+
+    @property
+    def _varying(self) -> tuple[LinesView, ...]:
+        """What may have many lines; the editor is seen all the same."""
+        return self.pending_view, self.above_view, self.below_view
+
+    def _room_of(self, view: LinesView) -> int:
+        return self.size.height - LEAST_ROWS - sum(other.rows for other in self._varying if other is not view)
 
     def _rows_around(self) -> int:
         return sum(view.rows for view in (self.pending_view, self.above_view, self.below_view, self.footer_view))
@@ -321,6 +336,8 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
                 await super().on_event(event)
 
     def on_resize(self, event: events.Resize) -> None:
+        for view in self._varying:
+            self.call_after_refresh(view.redraw)
         self.face.on_resize()
         if self.overlays:
             self.call_after_refresh(self.overlays.redraw)

@@ -59,7 +59,7 @@ def sources(face: Face) -> Sources:
             return []
         environment = face.runtime.services.environment
         entries = await environment.list_directory(await environment.resolve(folder))
-        return [entry.name + "/" if entry.kind == "directory" else entry.name for entry in entries]
+        return [one.name + "/" if "directory" in (one.kind, one.target) else one.name for one in entries]
 
     return Sources(commands, find, names)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from piolet.tui.keys import Key
-from piolet.tui.spans import Line, Style, clip, row
+from piolet.tui.spans import Line, Style, row
 from piolet.tui.text import one_line, wrap
 
 TITLE, HINT, RULE = Style(bold=True), Style("muted"), Style("border")
@@ -29,7 +29,7 @@ def head_lines(title: str, hints: Sequence[str], width: int) -> list[Line]:
     """Return a rule, the title and the hints of a panel."""
     lines = [row("─" * width, RULE)]
     if title:
-        lines += [clip(row(f"  {one_line(title)}", TITLE), width)]
+        lines += [row(f"  {text}", TITLE) for text in wrap(one_line(title), max(1, width - 2))]
     return lines + [row(f" {text}", HINT) for hint in hints for text in wrap(hint, max(1, width - 1))]
 
 

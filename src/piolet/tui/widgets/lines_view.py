@@ -8,12 +8,16 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from piolet.tui.spans import BLANK, Line
+from piolet.tui.blocks.frame import DIM
+from piolet.tui.spans import BLANK, Line, clip, row
 from piolet.tui.widgets.strips import StripMaker
 
 
 class LinesView(Widget):
-    """Shows the lines that `draw(width)` returns, as tall as they are many; none: nothing."""
+    """Shows the lines that `draw(width)` returns, as tall as they are many; none: nothing.
+
+    `room`: how many lines it may take at most, but one; None: as many as there are.
+    """
 
     DEFAULT_CSS = """
     LinesView { height: auto; width: 1fr; }
@@ -24,6 +28,7 @@ class LinesView(Widget):
     def __init__(self, draw: Callable[[int], Sequence[Line]], strips: StripMaker, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.auto_links = False
+        self.room: Callable[[], int] | None = None
         self._draw = draw
         self._strips = strips
         self._lines: Sequence[Line] = ()
@@ -39,11 +44,18 @@ class LinesView(Widget):
         if not self.is_attached or not self._drawn_for:
             return
         before = self._lines
-        self._lines = tuple(self._draw(self._drawn_for))
+        self._lines = self._cut(self._draw(self._drawn_for), self._drawn_for)
         if len(before) != len(self._lines):
             self.refresh(layout=True)
         elif before != self._lines:
             self.refresh()
+
+    def _cut(self, lines: Sequence[Line], width: int) -> Sequence[Line]:
+        room = len(lines) if self.room is None else max(1, self.room())
+        if len(lines) <= room:
+            return tuple(lines)
+        rest = clip(row(f"... ({len(lines) - room + 1} more lines)", DIM), width)
+        return (*lines[: room - 1], rest)
 
     def set_strips(self, strips: StripMaker) -> None:
         """Use another theme."""
@@ -55,7 +67,7 @@ class LinesView(Widget):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         if width != self._drawn_for:
             self._drawn_for = width
-            self._lines = tuple(self._draw(width))
+            self._lines = self._cut(self._draw(width), width)
         return len(self._lines)
 
     def render_line(self, y: int) -> Strip:
