@@ -13,7 +13,7 @@ from piolet.tui.mermaid import diagram
 from piolet.tui.spans import line_width
 from tests.tui.mermaid.drawn import drawn
 
-STEPS = 1_500_000  # lines of code: a fraction of a second
+STEPS = 8_000_000  # lines of code; a second or two
 
 SOURCES = [
     "flowchart TD\nA[Start] --> B{ok?}\nB -->|yes| C([Done])\nB -- no --> A\n"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from piolet.tui.mermaid.source import Unreadable
 from piolet.tui.spans import PLAIN, Line, Span, Style, merged
 from piolet.tui.text import cells, width
 
 Stroke: TypeAlias = Literal["solid", "dotted", "thick"]
 Point: TypeAlias = tuple[int, int]  # x, y
+
+MAX_EXTENT = 500  # rows and columns
 
 _UP, _RIGHT, _DOWN, _LEFT = 1, 2, 4, 8
 _LIGHT = " ╵╶└╷│┌├╴┘─┴┐┤┬┼"
@@ -19,7 +22,8 @@ _WIRE = Style("mdCodeBlockBorder")
 
 
 class Canvas:
-    """Lines, and characters over them. It grows to the right and downwards with what is drawn."""
+    """Lines, and characters over them. It grows to the right and downwards with what is drawn; `Unreadable` is
+    raised by what is too far out."""
 
     def __init__(self) -> None:
         self._exits: dict[Point, int] = {}  # the directions in which lines leave a cell
@@ -29,6 +33,8 @@ class Canvas:
     def line(self, start: Point, end: Point, stroke: Stroke = "solid") -> None:
         """Draw a line from cell to cell, horizontal or vertical; it joins the lines that are there."""
         (x, y), (to_x, to_y) = min(start, end), max(start, end)
+        if max(to_x, y, to_y) > MAX_EXTENT:
+            raise Unreadable
         ahead, back = (_RIGHT, _LEFT) if y == to_y else (_DOWN, _UP)
         step_x, step_y = (1, 0) if y == to_y else (0, 1)
         while (x, y) != (to_x, to_y):

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from piolet.tui.mermaid.canvas import Canvas, Point
 from piolet.tui.mermaid.graph import Direction, Graph
-from piolet.tui.mermaid.layout import Box, Metric, arrange
-from piolet.tui.mermaid.source import Unreadable
+from piolet.tui.mermaid.layout import arrange
+from piolet.tui.mermaid.plan import Box, Metric
 from piolet.tui.spans import Line
 from piolet.tui.text import width
-
-MAX_LENGTH = 500  # rows or columns of a drawing
 
 # The signs of heads that point along, back, and inward.
 _WAYS: dict[Direction, tuple[int, int, int]] = {"TD": (1, 3, 2), "BT": (3, 1, 2), "LR": (0, 2, 3), "RL": (2, 0, 3)}
 
 
-def graph_lines(graph: Graph, direction: Direction, limit: int) -> list[Line]:
-    """Return a graph drawn in this direction, with at most `limit` cells in a row of text in a node."""
-    metric = Metric(direction, limit)
+def graph_lines(graph: Graph, direction: Direction, wrap: int, limit: int) -> list[Line]:
+    """Return a graph drawn in this direction, with at most `wrap` cells in a row of text in a node; nothing if it is
+    wider than `limit` cells."""
+    metric = Metric(direction, wrap)
     plan = arrange(graph, metric)
-    if max(plan.length, plan.breadth) > MAX_LENGTH:
-        raise Unreadable
+    if (plan.breadth if metric.down else plan.length) > limit:
+        return []
     canvas = Canvas()
 
     def at(along: int, across: int) -> Point:

@@ -1,7 +1,6 @@
 """Where the nodes of a graph stand and how its edges run: in layers, as Sugiyama has it.
 
-Positions are (along, across): along the direction of the diagram, and across it. A group is laid out by itself and is
-one item of a layer; edges that cross its border are led to ports there.
+A group is laid out by itself and is one item of a layer; edges that cross its border are led to ports there.
 """
 
 from __future__ import annotations
@@ -12,71 +11,14 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from piolet.tui.mermaid.canvas import Stroke
-from piolet.tui.mermaid.graph import ARROW, Direction, Graph, Node
+from piolet.tui.mermaid.graph import ARROW, Graph, Node
 from piolet.tui.mermaid.layers import Link, ranks, spread, tracks
+from piolet.tui.mermaid.plan import AHEAD, BACK, INWARD, Box, Metric, Plan
 from piolet.tui.mermaid.source import Unreadable, widest, wrapped
 from piolet.tui.text import truncate
 
 MAX_ITEMS = 400
 SWEEPS = 6
-AHEAD, BACK, INWARD = range(3)  # where a head points: along, against it, or across to the first column
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle with rows of text in it: a node, a group, or, with neither, words at an edge."""
-
-    along: int
-    across: int
-    length: int  # cells along
-    breadth: int  # cells across
-    rows: Sequence[str]
-    node: Node | None = None
-    group: bool = False
-
-
-@dataclass(slots=True)
-class Plan:
-    """A drawing that has no direction yet. A wire leads from cell to cell; a head is a sign and where it points."""
-
-    length: int = 0
-    breadth: int = 0
-    boxes: list[Box] = field(default_factory=list)
-    wires: list[tuple[int, int, int, int, Stroke]] = field(default_factory=list)
-    heads: list[tuple[int, int, str, int]] = field(default_factory=list)
-
-    def take(self, other: Plan, along: int, across: int) -> None:
-        """Put the parts of another plan into this one."""
-        self.boxes += [replace(box, along=box.along + along, across=box.across + across) for box in other.boxes]
-        self.wires += [(a + along, c + across, b + along, d + across, stroke) for a, c, b, d, stroke in other.wires]
-        self.heads += [(a + along, c + across, sign, way) for a, c, sign, way in other.heads]
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """How cells are used. `limit`: those of a row of text in a node."""
-
-    direction: Direction
-    limit: int
-
-    @property
-    def down(self) -> bool:
-        """Along is down or up, not sideways."""
-        return self.direction in ("TD", "BT")
-
-    @property
-    def between(self) -> int:
-        """The cells between neighbours in a layer."""
-        return 3 if self.down else 1
-
-    @property
-    def border(self) -> tuple[int, int]:
-        """The cells, along and across, between the border of a group and what is in it, with the border."""
-        return (1, 2) if self.down else (2, 1)
-
-    def size(self, rows: Sequence[str]) -> tuple[int, int]:
-        """Return the cells of a text, along and across."""
-        return (len(rows), widest(rows)) if self.down else (widest(rows), len(rows))
 
 
 @dataclass(slots=True, eq=False)
@@ -156,7 +98,10 @@ class _Level:
         self._lift()
         self._cross(through or {})
         for name, item in self._items.items():
-            self._measure(name, item)
+            if name in graph.groups:
+                self._measure_group(name, item)
+            else:
+                self._measure_node(graph.nodes[name], item)
         self._layers = self._filled()
         self._order()
         self._place()
@@ -211,36 +156,34 @@ class _Level:
         rows = words if self._metric.down or not words else [" ".join(words)]
         self._wires.append(_Wire(number, edge.stroke, upper, lower, tail, head, rows))
 
-    def _measure(self, name: str, item: _Item) -> None:
-        """Find the size of an item and what is in it."""
+    def _measure_group(self, name: str, item: _Item) -> None:
+        """Lay out what is in a group."""
+        edges, metric = self._graph.edges, self._metric
+        crossing = {wire.number: wire.upper is item for wire in self._wires if item in (wire.upper, wire.lower)}
+        through = {n: at_end for n, at_end in crossing.items() if name not in (edges[n].source, edges[n].target)}
+        level = _Level(self._graph, metric, name, through)
+        along, across = metric.border
+        item.inner = level.plan
+        item.ports = {number: port.across + across for number, port in level.ports.items()}
+        item.rows = self._graph.groups[name][:1]
+        item.length = item.inner.length + 2 * along
+        item.body = item.inner.breadth + 2 * across
+        if metric.down:
+            item.body = max(item.body, widest(item.rows) + 4)
+        item.rows = [truncate(row, (item.body if metric.down else item.length) - 4) for row in item.rows]
+        item.breadth = item.body
+
+    def _measure_node(self, node: Node, item: _Item) -> None:
+        """Find the size of a node, with its loop."""
         metric, down = self._metric, self._metric.down
-        above = [wire for wire in self._wires if wire.lower is item]
-        below = [wire for wire in self._wires if wire.upper is item]
-        if name in self._graph.groups:
-            edges = self._graph.edges
-            through = {wire.number: wire in below for wire in (*above, *below)}
-            level = _Level(
-                self._graph,
-                metric,
-                name,
-                {n: end for n, end in through.items() if name not in (edges[n].source, edges[n].target)},
-            )
-            item.inner = level.plan
-            along, across = metric.border
-            item.length, item.breadth = item.inner.length + 2 * along, item.inner.breadth + 2 * across
-            item.ports = {number: port.across + across for number, port in level.ports.items()}
-            item.rows = self._graph.groups[name][:1]
-            if down:
-                item.breadth = max(item.breadth, widest(item.rows) + 4)
-            item.rows = [truncate(row, (item.breadth if down else item.length) - 4) for row in item.rows]
-            item.body = item.breadth
-            return
-        node = item.node = self._graph.nodes[name]
-        item.rows = wrapped(node.rows, metric.limit)
+        item.node = node
+        item.rows = wrapped(node.rows, metric.wrap)
         item.length, item.body = metric.size([*item.rows, *(row for part in node.sections for row in ("", *part))])
         if item.framed:
             item.length, item.body = item.length + (2 if down else 4), item.body + (4 if down else 2)
-            ports = max(len({(w.head, w.stroke) for w in above}), len({(w.tail, w.stroke) for w in below}))
+            above = {(wire.head, wire.stroke) for wire in self._wires if wire.lower is item}
+            below = {(wire.tail, wire.stroke) for wire in self._wires if wire.upper is item}
+            ports = max(len(above), len(below))
             item.body = max(item.body, 2 * ports + 1 if down else ports + 2)
         item.breadth = item.body
         if item.loops:
@@ -335,6 +278,7 @@ class _Level:
     # ------------------------------------------------------------------------------------------------------ drawing
 
     def _drawn(self) -> Plan:
+        """Return the plan: the layers, and the wires in the gaps between them."""
         plan = Plan(breadth=max(item.across + item.breadth for layer in self._layers for item in layer))
         for number, layer in enumerate(self._layers):
             wires = [wire for item in layer for wire in item.above if wire.stroke]
@@ -358,6 +302,7 @@ class _Level:
         return plan
 
     def _draw(self, plan: Plan, item: _Item) -> None:
+        """Draw an item, with what is in it and the loop beside it."""
         if item.node or item.inner or item.rows:
             group = item.inner is not None
             plan.boxes.append(

@@ -72,8 +72,8 @@ class Talk:
         return list(self.names).index(name) + 1
 
 
-def read(lines: Sequence[str], limit: int) -> Talk:
-    """Return what a sequence diagram says, its texts in rows of at most `limit` cells. Raises `Unreadable`."""
+def read(lines: Sequence[str], wrap: int) -> Talk:
+    """Return what a sequence diagram says, its texts in rows of at most `wrap` cells. Raises `Unreadable`."""
     talk, frames, count = Talk(), list[str](), 0
     for line in lines[1:]:
         if line.startswith("autonumber"):
@@ -85,7 +85,7 @@ def read(lines: Sequence[str], limit: int) -> Talk:
         elif match := _note.match(line):
             sides = sorted(talk.number(name) for name in match[2].split(","))
             side = {"o": 0, "l": -1, "r": 1}[match[1][0].lower()]
-            talk.steps.append(Note(sides[0], sides[-1], side, wrapped(label(match[3]), limit)))
+            talk.steps.append(Note(sides[0], sides[-1], side, wrapped(label(match[3]), wrap)))
         elif match := _frame.match(line):
             talk.steps += _framed(match[1], match[2], frames)
         elif match := _message.match(line):
@@ -95,7 +95,7 @@ def read(lines: Sequence[str], limit: int) -> Talk:
             source, target = talk.number(match[1]), talk.number(match[5])
             ahead, back = _HEADS[match[4]] if source <= target else _HEADS[match[4]][::-1]
             stroke: Stroke = "solid" if match[3] == "-" else "dotted"
-            talk.steps.append(Message(source, target, wrapped(rows, limit), stroke, ahead, back if match[2] else ""))
+            talk.steps.append(Message(source, target, wrapped(rows, wrap), stroke, ahead, back if match[2] else ""))
         elif not _ignored.match(line):
             raise Unreadable
     if frames or not talk.names:
@@ -120,9 +120,11 @@ def _framed(word: str, text: str, frames: list[str]) -> Iterator[Rule]:
         yield Rule("└", "", depth) if word == "end" else Rule("┌" if word == closed else "├", f" {words} ", depth)
 
 
-def sequence_lines(talk: Talk) -> list[Line]:
-    """Return the drawing."""
-    canvas, places, y = Canvas(), _places(talk), 0
+def sequence_lines(talk: Talk, limit: int) -> list[Line]:
+    """Return the drawing; nothing if it is wider than `limit` cells."""
+    canvas, places = Canvas(), _places(talk)
+    if places[-1] >= limit:
+        return []
     heads = list(talk.names.values())
     hidden: dict[int, list[tuple[int, int]]] = {number: [] for number in range(1, len(heads) + 1)}
     frames: list[int] = []
