@@ -87,6 +87,25 @@ def test_a_large_graph_takes_few_steps(edges: list[tuple[int, int]], direction: 
     assert steps("\n".join([f"flowchart {direction}", *rows]), 120) < STEPS
 
 
+@given(
+    st.lists(
+        st.tuples(st.integers(10, 19), st.sampled_from(["-->", "-->|word|", "---"]), st.integers(10, 19)),
+        min_size=1,
+        max_size=12,
+    ),
+    st.lists(st.sets(st.integers(10, 19), min_size=1), max_size=2),
+    st.sampled_from(["TD", "BT", "LR", "RL"]),
+)
+@settings(max_examples=50, deadline=None)
+def test_every_node_and_word_is_seen(edges: list[tuple[int, str, int]], groups: list[set[int]], direction: str) -> None:
+    rows = [f"{a} {link} {b}" for a, link, b in edges]
+    frames = [f"subgraph g{n}\n" + "\n".join(map(str, group)) + "\nend" for n, group in enumerate(groups)]
+    text = drawn("\n".join([f"flowchart {direction}", *rows, *frames]), 1000)
+    assert text
+    assert text.count("word") == sum("word" in link for _, link, _ in edges)
+    assert all(f" {a} " in text and f" {b} " in text for a, _, b in edges)
+
+
 def test_what_is_too_large_is_not_drawn() -> None:
     assert drawn("graph TD\n" + "\n".join(f"a{n} --> b{n}" for n in range(200))) is None
     assert drawn("graph TD\n" + "A --> B\n" * 399) is None

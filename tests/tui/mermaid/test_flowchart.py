@@ -186,7 +186,7 @@ def test_forms_of_the_language_are_understood(text: str) -> None:
         "end",
         "subgraph x\nA --> x\nend",
         "A@{ shape: cloud }",
-        "subgraph x\nend",
+        "subgraph x",
     ],
 )
 def test_what_is_not_understood_is_not_drawn(text: str) -> None:

@@ -29,7 +29,7 @@ def read(lines: Sequence[str]) -> Graph:
         if line == "}" and inside:
             inside = None
         elif line == "}" and group:
-            group = graph.parents[group]
+            group = graph.close(group)
         elif inside:
             _add(inside, line)
         elif line.startswith("direction "):

@@ -46,7 +46,7 @@ def read(lines: Sequence[str]) -> Graph:
             if statement == "end":
                 if not group:
                     raise Unreadable
-                group = graph.parents[group]
+                group = graph.close(group)
             elif opened := _subgraph.match(statement):
                 title = opened[2] or opened[3] or f"group {len(graph.groups) + 1}"
                 name = opened[1] or title.strip().strip('"')

@@ -84,6 +84,12 @@ class Graph:
         self.groups[name] = title
         self.parents[name] = group
 
+    def close(self, name: str) -> str:
+        """End the group `name`, which is a node if nothing is in it; return the group around it."""
+        if name not in self.parents.values():
+            self.nodes[name] = Node(self.groups.pop(name))
+        return self.parents[name]
+
     def connect(self, edge: Edge) -> None:
         """Add an edge between things that exist by now or later on."""
         if len(self.edges) >= MAX_EDGES:

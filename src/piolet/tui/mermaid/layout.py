@@ -253,8 +253,8 @@ class _Level:
                 item.across -= least
 
     def _attach(self, item: _Item) -> None:
-        """Find where edges touch an item. Those with one sign at this end share a place; a single one is straight if
-        it can be."""
+        """Find where edges touch an item. Those with one sign at this end share a place, from which one of them is
+        straight if it can be."""
         margin = 1 if item.framed else 0
         first, room = item.across + margin, item.body - 2 * margin
         for wires, below in ((item.above, False), (item.below, True)):
@@ -266,8 +266,10 @@ class _Level:
             ordered = sorted(nets.values(), key=lambda net: _mean([there[wire] for wire in net], 0))
             for n, net in enumerate(ordered):
                 at = first + (2 * n + 1) * room // (2 * len(nets))
-                if len(wires) == 1 and item.framed and first <= there[net[0]] < first + room:
-                    at = there[net[0]]
+                near = min((there[wire] for wire in net), key=lambda place: abs(place - at))
+                reach = room if len(wires) == 1 else 2 if len(nets) == 1 else 0
+                if item.framed and abs(near - at) <= reach and first <= near < first + room:
+                    at = near
                 for wire in net:
                     port = item.port(wire.number) if wire.number in item.ports else at
                     if below:

@@ -15,6 +15,7 @@ _directive = re.compile(r"%%\{[^%]*\}%%")
 _comment = re.compile(r"(?:\A|\s)%%.*")
 _entity = re.compile(r"#(\w{1,31});")
 _break = re.compile(r"<br\s*/?>|\\n|\n", re.IGNORECASE)
+_icon = re.compile(r"\bfa[a-z]?:fa-[\w-]+ ?")
 _tag = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 
@@ -36,8 +37,8 @@ def statements(source: str) -> list[str]:
 
 
 def label(text: str) -> list[str]:
-    """Return the rows of a text: quotes and tags are taken off, entities are what they stand for."""
-    text = text.strip()
+    """Return the rows of a text: quotes, tags and icons are taken off, entities are what they stand for."""
+    text = _icon.sub("", text).strip()
     for quote in '"`':
         if len(text) > 1 and text[0] == text[-1] == quote:
             text = text[1:-1]

@@ -27,7 +27,7 @@ def read(lines: Sequence[str]) -> Graph:
             if not group:
                 graph.turn(line.removeprefix("direction "))
         elif line == "}" and group:
-            group = graph.parents[group]
+            group = graph.close(group)
         elif match := _note.match(line):
             text = match[2] or "\n".join(takewhile(lambda row: row != "end note", said))
             graph.note(_state(graph, match[1], group), label(text), group)
