@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from piolet.app.options import (
@@ -72,8 +73,8 @@ def session_notices(session: Session, *, thorough: bool) -> list[str]:
         )
     if count := len(session.problems if thorough else session.known_problems):
         notices.append(
-            f"{count} damaged line{'s' if count > 1 else ''} of {session.path} could not be read; "
-            f"'piolet sessions verify {session.id}' tells more"
+            f"{count} damaged line{'s' if count > 1 else ''} could not be read; "
+            f"'piolet sessions verify {shlex.quote(session.path or '')}' tells more"
         )
     return notices
 

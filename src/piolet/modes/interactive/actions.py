@@ -123,7 +123,8 @@ def stop(face: Face) -> bool:
 async def _abort(face: Face) -> None:
     face.aborting = True
     try:
-        await face.submission.take_back_queue()
+        if count := await face.submission.take_back_queue():
+            _tell_restored(face, count)
         await face.runtime.session.abort()
     finally:
         face.aborting = False
@@ -147,9 +148,14 @@ def _follow_up(face: Face) -> bool:
 
 
 async def _dequeue(face: Face) -> None:
-    count = await face.submission.take_back_queue()
-    word = "message" if count == 1 else "messages"
-    face.presenter.status(f"Restored {count} queued {word} to editor" if count else "No messages are queued")
+    if count := await face.submission.take_back_queue():
+        _tell_restored(face, count)
+    else:
+        face.presenter.status("No messages are queued")
+
+
+def _tell_restored(face: Face, count: int) -> None:
+    face.presenter.status(f"Restored {count} queued message{'s' if count > 1 else ''} to editor")
 
 
 def _expand(face: Face) -> bool:

@@ -131,6 +131,8 @@ class Opened:
         """Show what is in the context now, and what extensions draw between."""
         messages = self._face.runtime.session.harness.agent.messages
         self._face.presenter.show_session(messages, entries=self._custom_entries(), anew=anew)
+        if not self._face.runtime.session.is_streaming:
+            self._face.presenter.end_calls()
 
     def _custom_entries(self) -> Mapping[int, Sequence[CustomEntry]]:
         """Return the entries that extensions draw, by the number of the message that they stand before."""

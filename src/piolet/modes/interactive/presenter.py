@@ -178,6 +178,13 @@ class Presenter:
             self.entry(entry, entry_blocks.get(entry.id))
         self._repaint()
 
+    def end_calls(self) -> None:
+        """Nothing runs, so what has no result will never have one."""
+        for block in self._tools.values():
+            block.finish([TextContent("Interrupted: there is no result")], None, is_error=True)
+            self.changed(block)
+        self._tools.clear()
+
     def shows(self, message: BaseMessage, block: TranscriptBlock) -> None:
         """Take note that `block`, which is there, shows `message`."""
         self._messages.note(message, [block])

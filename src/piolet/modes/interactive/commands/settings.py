@@ -29,7 +29,13 @@ async def settings(face: Face, rest: str) -> None:
 def rows(face: Face) -> list[SettingRow]:
     """Return the rows, in the order of the terminal specification, section 10."""
 
-    def row(label: str, key: Key[Any], values: Sequence[Any], description: str) -> SettingRow:
+    def row(
+        label: str,
+        key: Key[Any],
+        values: Sequence[Any],
+        description: str,
+        shown: Callable[[Any], str] = _word,
+    ) -> SettingRow:
         def value() -> Any:
             return key.__get__(face.runtime.services.settings, Settings)
 
@@ -37,7 +43,7 @@ def rows(face: Face) -> list[SettingRow]:
             face.runtime.services.files.set(key, _next(value(), values))
             face.opened.show_services()
 
-        return SettingRow(label, lambda: _word(value()), face.guarded(change), description)
+        return SettingRow(label, lambda: shown(value()), face.guarded(change), description)
 
     def queue(label: str, name: Literal["steering", "follow_up"], description: str) -> SettingRow:
         def value() -> str:
@@ -93,7 +99,8 @@ def rows(face: Face) -> list[SettingRow]:
             "HTTP idle timeout",
             Settings.http_idle_timeout_ms,
             _TIMEOUTS,
-            "Milliseconds without a byte after which a request is given up; 0 waits for ever",
+            "How long a request may bring nothing until it is given up",
+            lambda milliseconds: f"{milliseconds / 1000:g} s" if milliseconds else "never",
         ),
         row("Hide thinking", Settings.hide_thinking_block, _ON_OFF, "Show one line in place of thinking"),
         row(
@@ -137,7 +144,7 @@ def rows(face: Face) -> list[SettingRow]:
         ),
         opens(
             "Default thinking level per model...",
-            lambda: str(len(face.runtime.services.settings.model_thinking_levels)),
+            lambda: str(len(face.runtime.services.settings.model_thinking_levels) or "none"),
             _model_levels,
             "Levels that sessions with a model begin with",
         ),
