@@ -98,9 +98,10 @@ def no_room(path: Path, spare: int) -> Iterator[None]:
 @pytest.mark.parametrize("spare", [0, 1, 20])
 def test_a_failed_write_takes_the_entry_back_and_the_next_one_works(tmp_path: Path, spare: int) -> None:
     path = write(tmp_path / "s.jsonl", said("u1", None))
-    session = opened(path)
+    session, before = opened(path), path.read_bytes()
     with no_room(path, spare), pytest.raises(WriteFailed, match="File too large"):
         session.append_session_info("lost")
+    assert path.read_bytes() == before
     assert (session.leaf_id, session.name, len(session.heads)) == ("u1", None, 1)
     new = session.append_message(user("kept"))
     assert session.head(new).parent_id == "u1"

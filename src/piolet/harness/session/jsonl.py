@@ -1,6 +1,7 @@
-"""Session lines in a JSONL file: made late, locked while written, never truncated (session format, sections 2 and 6).
+"""Session lines in a JSONL file: made late, locked while written, never shortened (session format, sections 2 and 6).
 
 An append is one write to a file opened with O_APPEND, so that a program that takes no lock cannot be torn apart either.
+Only what a failed append has left of its own line is taken back.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class JsonlStorage:
         torn = size > 0 and os.pread(self._held, 1, size - 1) != b"\n"
         text = (b"\n" if torn else b"") + (data + b"\n" if data else b"")
         self._unsynced = True
-        _write_all(self._held, text)
+        _append(self._held, text, size)
 
     def begin(self) -> None:
         if self._draft is None:
@@ -273,6 +274,19 @@ def _chunks(fd: int) -> Iterator[bytes]:
     while chunk := os.pread(fd, _CHUNK, offset):
         offset += len(chunk)
         yield chunk
+
+
+def _append(fd: int, text: bytes, size: int) -> None:
+    """Write `text` at the end of a file of `size` bytes; of a failed write nothing stays, if nobody else has appended."""
+    written = 0
+    try:
+        while written < len(text):
+            written += os.write(fd, text[written:])
+    except OSError:
+        if written and os.fstat(fd).st_size == size + written:
+            with contextlib.suppress(OSError):
+                os.ftruncate(fd, size)
+        raise
 
 
 def _write_all(fd: int, text: bytes) -> None:
