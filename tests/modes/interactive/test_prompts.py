@@ -172,4 +172,48 @@ async def test_without_a_model_the_user_is_told_how_to_get_one_and_keeps_the_pro
         await desk.see("New session started")
         await desk.submit("go")
         await desk.see("Error: No model can be used yet: /login stores credentials")
+        await desk.see("ANTHROPIC_API_KEY")
+        await desk.see("models.json")
+        await desk.see("--model demo/scripted")
+        await desk.see("Not sent")
         await desk.until(lambda: desk.draft == "go")
+        await desk.submit(" on")
+        await desk.until(lambda: desk.draft == "go on")
+        assert desk.text.count("Error: No model can be used yet") == 1
+
+
+async def test_what_the_session_cannot_take_comes_back_in_front_of_the_draft(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with opened(tmp_path, says("One."), says("Two.", gate=gate), says("Three.")) as desk:
+        await desk.ask("first", "One.")
+        path = Path(desk.runtime.session.session.path or "")
+        kept = path.with_suffix(".kept")
+        path.rename(kept)
+        path.write_bytes(kept.read_bytes().replace(b'"id":"', b'"id":"other-', 1))
+        await desk.submit("lost?")
+        await desk.see("Not sent: the text is back")
+        await desk.until(lambda: desk.draft == "lost?")
+        assert desk.text.count("lost?") == 1
+
+        other = path.rename(path.with_suffix(".other"))
+        kept.rename(path)
+        desk.key("enter")
+        await desk.until(lambda: len(desk.model.requests) == 2)
+        await desk.submit("queued")
+        await desk.see("Steering: queued")
+        desk.type("draft")
+        await desk.until(lambda: desk.draft == "draft")
+        other.replace(path)
+        gate.set()
+        await desk.until(lambda: desk.draft == "queued\n\ndraft")
+        await desk.idle()
+        await desk.not_see("Steering:")
+
+
+async def test_a_command_that_cannot_be_run_now_comes_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.submit("!sleep 600")
+        await desk.see("Running...")
+        await desk.submit("!echo two")
+        await desk.see("A command is already running")
+        await desk.until(lambda: desk.draft == "!echo two")

@@ -277,7 +277,7 @@ def _chunks(fd: int) -> Iterator[bytes]:
 
 
 def _append(fd: int, text: bytes, size: int) -> None:
-    """Write `text` at the end of a file of `size` bytes; of a failed write nothing stays, if nobody else has appended."""
+    """Write `text` at the end of a file of `size` bytes. Nothing of it stays if that fails, unless others appended."""
     written = 0
     try:
         while written < len(text):

@@ -82,6 +82,7 @@ class Presenter:
         self._custom: list[DrawnBlock] = []  # drawn by extensions, in colours of their own
         self._expected: DrawnBlock | None = None
         self._status: DrawnBlock | None = None
+        self._error: DrawnBlock | None = None
         self._messages = ShownMessages()
         self._added: list[TranscriptBlock] = []  # since the last message
         self._entries: dict[str, DrawnBlock] = {}  # of custom entries, by their ids
@@ -99,7 +100,10 @@ class Presenter:
         self.add(DrawnBlock(lambda frame: warning_lines(text, frame), text))
 
     def error(self, text: str) -> None:
-        self.add(DrawnBlock(lambda frame: error_lines(text, frame), text))
+        """Show an error; the one that stands at the end already is not shown again."""
+        if self._error is None or self._error.source != text or self.transcript.blocks[-1:] != [self._error]:
+            self._error = DrawnBlock(lambda frame: error_lines(text, frame), text)
+            self.add(self._error)
 
     def markdown(self, text: str) -> None:
         """Show a text of the program's own."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from piolet.app.hook_points import Behavior
 from piolet.app.prompt import PromptRejected, UserPrompt
+from piolet.harness.errors import HarnessError
+from piolet.harness.session.errors import SessionError
 from piolet.modes.interactive.commands import table
 from piolet.modes.interactive.commands.models import NO_MODEL
 from piolet.modes.interactive.commands.unknown import ask_about_unknown
 
 if TYPE_CHECKING:
+    from piolet.harness.session.session import Session
     from piolet.modes.interactive.face import Face
 
 _COMMAND = re.compile(r"/([\w:.-]+)(?:\s+(.*))?\Z", re.DOTALL)
+NOT_SENT = "Not sent: the text is back in the editor; Enter sends it again."
 
 
 class Submission:
@@ -39,8 +44,7 @@ class Submission:
             return
         if text.startswith("!") and text.strip("! \n"):
             self._take()
-            excluded = text.startswith("!!")
-            face.start(face.shell.run(text.removeprefix("!").removeprefix("!").strip(), exclude=excluded))
+            face.start(self._run_shell(text))
             return
         self._take()
         if match is not None and match[1] not in self._known():
@@ -49,9 +53,11 @@ class Submission:
             face.start(self.send(UserPrompt(text), behavior))
 
     async def send(self, prompt: UserPrompt, behavior: Behavior = "steer") -> None:
-        """Send a prompt, or queue it, and wait until its run has settled. One that is refused comes back."""
+        """Send a prompt, or queue it, and wait until its run has settled. One that did not get into the session comes
+        back into the editor, and so does what was queued behind it."""
         face = self._face
         session = face.runtime.session
+        leaf = session.session.leaf_id
         waits = session.is_streaming or session.harness.is_compacting
         face.app.transcript_view.to_end()
         take_back = None if waits or prompt.text.startswith("/") else face.presenter.expect(prompt.text)
@@ -59,23 +65,39 @@ class Submission:
             face.presenter.status("Queued; it is sent after the compaction")
         try:
             await session.prompt(prompt, behavior=behavior)
-        except PromptRejected as error:
-            face.presenter.error(NO_MODEL if session.model is None else str(error))
-            if not face.editor.buffer.text:
-                face.set_editor_text(prompt.text)
+        except (PromptRejected, HarnessError, SessionError) as error:
+            if take_back is not None:
+                take_back()
+            sent = not waits and _has_prompt_behind(leaf, session.session)
+            came_back = await self.take_back_queue() if isinstance(error, SessionError) else 0
+            if not sent:
+                self._give_back(prompt.text)
+            reason = NO_MODEL if session.model is None else str(error)
+            face.presenter.error(reason if sent and not came_back else f"{reason.rstrip('.')}. {NOT_SENT}")
         finally:
             if take_back is not None:
                 take_back()
 
     async def take_back_queue(self) -> int:
         """Put all queued messages into the editor, in front of its text; return how many."""
-        face = self._face
-        steering, follow_up = await face.runtime.session.clear_queue()
-        texts = [*steering, *follow_up]
+        steering, follow_up = await self._face.runtime.session.clear_queue()
+        self._give_back(*steering, *follow_up)
+        return len(steering) + len(follow_up)
+
+    def _give_back(self, *texts: str) -> None:
+        """Put texts into the editor, in front of what was typed meanwhile."""
+        draft = self._face.editor.buffer.value
         if texts:
-            draft = face.editor.buffer.value
-            face.set_editor_text("\n\n".join([*texts, *([draft] if draft.strip() else [])]))
-        return len(texts)
+            self._face.set_editor_text("\n\n".join([*texts, *([draft] if draft.strip() else [])]))
+
+    async def _run_shell(self, text: str) -> None:
+        """Run a command behind ``!`` or ``!!``; one that cannot be run comes back into the editor."""
+        command = text.removeprefix("!").removeprefix("!").strip()
+        try:
+            await self._face.shell.run(command, exclude=text.startswith("!!"))
+        except PromptRejected:
+            self._give_back(text)
+            raise
 
     def _take(self) -> None:
         self._face.editor.take()
@@ -88,7 +110,7 @@ class Submission:
         """Ask what is meant by a command that is not there."""
         chosen = await ask_about_unknown(self._face, name, self._known())
         if chosen is None:
-            self._face.set_editor_text(text)
+            self._give_back(text)
         elif chosen == name:
             await self.send(UserPrompt(text), behavior)
         else:
@@ -98,3 +120,9 @@ class Submission:
                 await built_in.run(self._face, rest.strip())
             else:
                 await self.send(UserPrompt(f"/{chosen}{rest}"), behavior)
+
+
+def _has_prompt_behind(leaf: str | None, session: Session) -> bool:
+    """Whether `session` has got a prompt since `leaf` was its leaf."""
+    new = takewhile(lambda head: head.id != leaf, reversed(session.path_heads()))
+    return any(head.role == "user" for head in new)

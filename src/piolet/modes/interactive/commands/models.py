@@ -19,7 +19,11 @@ from piolet.tui.select_list import Item
 if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
 
-NO_MODEL = "No model can be used yet: /login stores credentials of a provider"
+NO_MODEL = (
+    "No model can be used yet: /login stores credentials of a provider. Or leave, and set a key (export "
+    "ANTHROPIC_API_KEY=...), describe a model of your own in models.json (docs/models.md), or look around without one "
+    "(piolet --model demo/scripted)."
+)
 
 
 class Choice(NamedTuple):
