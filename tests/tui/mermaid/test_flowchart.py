@@ -169,6 +169,7 @@ def test_long_texts_wrap_until_the_drawing_fits() -> None:
         "A ---> B",
         "A-.->B",
         "a-b.c --> d_e",
+        "A[/api/users] --> style[Style] --> class --> end1",
         "id1>flag] --> id2[/slanted/] --> id3[\\x\\] --> id4{{six}} --> id5(((twice)))",
     ],
 )

@@ -9,18 +9,19 @@ from piolet.tui.mermaid.canvas import Stroke
 from piolet.tui.mermaid.graph import ARROW, ROUND, Edge, Graph
 from piolet.tui.mermaid.source import Unreadable, label
 
-BEVEL = "╱╲╲╱"
-SIGNS = {"": "", ">": ARROW, "<": ARROW, "o": "○○○○", "x": "××××"}
-
-_SHAPES = {
-    "(((": (")))", ROUND), "((": ("))", ROUND), "([": ("])", ROUND), "[[": ("]]", ""), "[(": (")]", ROUND),
-    "[/": ("/]", "╱┐└╱"), "[\\": ("\\]", "┌╲╲┘"), "{{": ("}}", BEVEL), "{": ("}", BEVEL), "[": ("]", ""),
-    "(": (")", ROUND), ">": ("]", ""),
-}  # fmt: skip
+_BEVEL, _SLANTED = "╱╲╲╱", "╱┐└╱"
+_SIGNS = {"": "", ">": ARROW, "<": ARROW, "o": "○○○○", "x": "××××"}
+# What stands before and behind a text, and the corners of its frame; the first that fits counts.
+_SHAPES = [
+    *(("(((", ")))", ROUND), ("((", "))", ROUND), ("([", "])", ROUND), ("[(", ")]", ROUND), ("(", ")", ROUND)),
+    *(("{{", "}}", _BEVEL), ("{", "}", _BEVEL), ("[/", "/]", _SLANTED), ("[/", "\\]", "╱╲└┘")),
+    *(("[\\", "\\]", "┌╲╲┘"), ("[\\", "/]", "┌┐╲╱"), ("[[", "]]", ""), ("[", "]", ""), (">", "]", "")),
+]
 _header = re.compile(r"(?:graph|flowchart|flowchart-elk)(?: ([A-Za-z]{2}|[>v^<]))? ?(?:;|(?=\n)|\Z)")
 _piece = re.compile(r'(?:#\w+;|"[^"]*"|[^;"])+')
-_ignored = re.compile(r"(?:style|classDef|class|linkStyle|click|accTitle|accDescr)\b(?!\s*[-=~\[({&])")
-_subgraph = re.compile(r"subgraph\b\s*(?:([^\s\[\]\"]+)\s*\[(.*)\]|(.*))\Z")
+# But not a node of such a name.
+_ignored = re.compile(r"direction \w\w\Z|(?:style|classDef|class|linkStyle|click|accTitle|accDescr) (?![-=~&])")
+_subgraph = re.compile(r"subgraph\b ?(?:([^ \[\]\"]+) ?\[(.*)\]|(.*))\Z")
 _name = re.compile(r"\s*(\w+(?:[-./]\w+)*)")
 _style = re.compile(r":::[\w-]+")
 _link = re.compile(
@@ -41,7 +42,7 @@ def read(lines: Sequence[str]) -> Graph:
     for line in text[header.end() :].split("\n"):
         for found in _piece.findall(line):
             statement = found.strip()
-            if not statement or _ignored.match(statement) or re.match(r"direction\s+\w\w\Z", statement):
+            if not statement or _ignored.match(statement):
                 continue
             if statement == "end":
                 if not group:
@@ -68,7 +69,7 @@ def _chain(graph: Graph, text: str, group: str) -> None:
         sign = link["bare"] or link["open"] or ""
         stroke: Stroke = "thick" if "=" in sign else "dotted" if "." in sign else "solid"
         rows = tuple(label(link["text"] or link["label"] or ""))
-        tail, head = SIGNS[link[1] or ""], SIGNS[link["head"] or link["last"] or ""]
+        tail, head = _SIGNS[link[1] or ""], _SIGNS[link["head"] or link["last"] or ""]
         for source in sources:
             for target in targets:
                 graph.connect(Edge(source, target, rows, None if link["hidden"] else stroke, tail, head))
@@ -94,25 +95,14 @@ def _nodes(graph: Graph, text: str, at: int, group: str) -> tuple[list[str], int
 
 def _shape(graph: Graph, name: str, text: str, at: int, group: str) -> int:
     """Read the shape behind a name, if there is one; return the offset behind it."""
-    opening = next((text[at : at + size] for size in (3, 2, 1) if text[at : at + size] in _SHAPES), "")
-    if not opening:
-        if name not in graph.groups:
-            graph.node(name, group)
-        return at
-    closing, corners = _SHAPES[opening]
-    start = at + len(opening)
-    if text.startswith('"', start):
-        end = text.find('"', start + 1) + 1
-        if not text[end:].lstrip().startswith(closing):
-            raise Unreadable
-    else:
-        end = start
-    end = text.find(closing, end)
-    if end < 0 and opening in ("[/", "[\\"):  # slanted to both sides
-        closing = "\\]" if opening == "[/" else "/]"
-        end = text.find(closing, start)
-    if end < 0:
-        raise Unreadable
-    node = graph.node(name, group)
-    node.rows, node.corners = label(text[start:end]) or [name], corners
-    return end + len(closing)
+    for opening, closing, corners in _SHAPES:
+        start = at + len(opening)
+        quoted = text.find('"', start + 1) if text.startswith('"', start) else start
+        end = text.find(closing, quoted) if text.startswith(opening, at) else -1
+        if end >= start:
+            node = graph.node(name, group)
+            node.rows, node.corners = label(text[start:end]) or [name], corners
+            return end + len(closing)
+    if name not in graph.groups:
+        graph.node(name, group)
+    return at

@@ -22,37 +22,36 @@ def ranks(names: Sequence[str], links: Mapping[int, Link]) -> tuple[dict[str, in
     below: dict[str, list[int]] = {name: [] for name in names}
     for number, link in links.items():
         below[link.upper].append(number)
-    open_: set[str] = set()
-    seen: set[str] = set()
+    seen, above = set[str](), set[str]()  # all that were reached, and those that lead to the present one
     done: list[str] = []
     for root in names:
         path = [] if root in seen else [(root, iter(below[root]))]
         while path:
             name, following = path[-1]
             seen.add(name)
-            open_.add(name)
+            above.add(name)
             for number in following:
                 target = links[number].lower
-                if target in open_:
+                if target in above:
                     turned[number] = Link(target, name, links[number].length)
                 elif target not in seen:
                     path.append((target, iter(below[target])))
                     break
             else:
-                open_.discard(name)
+                above.discard(name)
                 done.append(name)
                 path.pop()
-    above: dict[str, list[Link]] = {name: [] for name in names}
-    below_: dict[str, list[Link]] = {name: [] for name in names}
+    inward: dict[str, list[Link]] = {name: [] for name in names}
+    outward: dict[str, list[Link]] = {name: [] for name in names}
     for link in turned.values():
-        above[link.lower].append(link)
-        below_[link.upper].append(link)
+        inward[link.lower].append(link)
+        outward[link.upper].append(link)
     rank: dict[str, int] = {}
     for name in reversed(done):
-        rank[name] = max((rank[link.upper] + link.length for link in above[name]), default=0)
+        rank[name] = max((rank[link.upper] + link.length for link in inward[name]), default=0)
     for name in done:
-        if below_[name] and not above[name]:  # what nothing leads to stands near what it leads to
-            rank[name] = min(rank[link.lower] - link.length for link in below_[name])
+        if outward[name] and not inward[name]:  # what nothing leads to stands near what it leads to
+            rank[name] = min(rank[link.lower] - link.length for link in outward[name])
     return rank, turned
 
 

@@ -17,7 +17,7 @@ MAX_PARTICIPANTS, MAX_DEPTH = 20, 6
 _person = re.compile(r"(?:create )?(?:participant|actor) ([^@]+?)(?: as (.+))?\Z")
 _message = re.compile(r"(\S.*?) ?(<<)?(--?)(>>|>|x|\)) ?[+-]? ?([^:<>]+?) ?(?:: ?(.*))?\Z")
 _note = re.compile(r"note (over|left of|right of) ([^:]+?) ?: ?(.*)\Z", re.IGNORECASE)
-_frame = re.compile(r"(loop|alt|opt|par|critical|break|rect|box|else|and|option|end)\b(.*)\Z")
+_frame = re.compile(r"(loop|alt|opt|par|critical|break|rect|box|else|and|option|end)(?: (.*))?\Z")
 _ignored = re.compile(r"(?:activate|deactivate|destroy|links?|properties|title|accTitle|accDescr)\b")
 _HEADS = {">>": ("▶", "◀"), ">": ("", ""), "x": ("×", "×"), ")": ("❯", "❮")}
 
@@ -46,7 +46,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A border of a frame that lies in `depth` others; its end is "└"."""
+    """A border of a frame that lies in `depth` others: its beginning "┌", its end "└", or one in between "├"."""
 
     sign: str
     text: str
@@ -87,7 +87,7 @@ def read(lines: Sequence[str], wrap: int) -> Talk:
             side = {"o": 0, "l": -1, "r": 1}[match[1][0].lower()]
             talk.steps.append(Note(sides[0], sides[-1], side, wrapped(label(match[3]), wrap)))
         elif match := _frame.match(line):
-            talk.steps += _framed(match[1], match[2], frames)
+            talk.steps += _framed(match[1], match[2] or "", frames)
         elif match := _message.match(line):
             rows = label(match[6] or "")
             if count:
@@ -125,47 +125,50 @@ def sequence_lines(talk: Talk, limit: int) -> list[Line]:
     canvas, places = Canvas(), _places(talk)
     if places[-1] >= limit:
         return []
-    heads = list(talk.names.values())
-    hidden: dict[int, list[tuple[int, int]]] = {number: [] for number in range(1, len(heads) + 1)}
+    hidden: dict[int, list[tuple[int, int]]] = {number: [] for number in range(1, len(talk.names) + 1)}
     frames: list[int] = []
-    y = top = max(map(len, heads)) + 1
+    y = top = max(map(len, talk.names.values())) + 1
     for step in talk.steps:
         y += 1
         if isinstance(step, Rule):
             y = _draw_rule(canvas, step, places, y, frames)
         elif isinstance(step, Note):
-            left, right = _sides(step, places)
-            canvas.frame((left, y), (right, y + len(step.rows) + 1))
-            for n, row in enumerate(step.rows, 1):
-                canvas.write((left + 2, y + n), row)
+            (left, right), last = _sides(step, places), y + len(step.rows) + 1
+            canvas.frame((left, y), (right, last))
+            for n, row in enumerate(step.rows, y + 1):
+                canvas.write((left + 2, n), row)
             for number in hidden:
                 if left <= places[number] <= right:
-                    hidden[number].append((y, y + len(step.rows) + 1))
-            y += len(step.rows) + 1
+                    hidden[number].append((y, last))
+            y = last
         elif step.source == step.target:
             y = _draw_loop(canvas, step, places[step.source], y)
         else:
             y = _draw_message(canvas, step, places[step.source], places[step.target], y)
-    for number, rows in enumerate(heads, 1):
-        half = (widest(rows) + 4) // 2
-        left = places[number] - half
-        for at in (0, y + 1):
-            canvas.frame((left, at), (left + widest(rows) + 3, at + top))
-            for n, row in enumerate(rows, at + 1):
-                canvas.centre(left, left + widest(rows) + 3, n, row)
+    for number, rows in enumerate(talk.names.values(), 1):
         start = top
         for gap, end in [*hidden[number], (y + 1, 0)]:
             canvas.line((places[number], start), (places[number], gap))
             start = end
+        size = widest(rows) + 4
+        left = places[number] - size // 2
+        for at in (0, y + 1):
+            canvas.frame((left, at), (left + size - 1, at + top))
+            for n, row in enumerate(rows, at + 1):
+                canvas.centre(left, left + size - 1, n, row)
     return canvas.lines()
 
 
 def _places(talk: Talk) -> list[int]:
     """Return the columns of the participants, between those of the edges."""
     edge = len(talk.names) + 1
-    needs: list[tuple[int, int, int]] = []  # from which participant to which there are how many cells
-    sizes = [-3, *(widest(rows) + 4 for rows in talk.names.values()), -3]  # so that the edges are those of boxes
-    needs += [(n, n + 1, (sizes[n] - 1) // 2 + sizes[n + 1] // 2 + 2) for n in range(edge)]
+    sizes = [
+        -3,
+        *(widest(rows) + 4 for rows in talk.names.values()),
+        -3,
+    ]  # the edges are those of the boxes beside them
+    # From which participant to which there must be how many cells.
+    needs = [(n, n + 1, (sizes[n] - 1) // 2 + sizes[n + 1] // 2 + 2) for n in range(edge)]
     depth = max((step.depth + 1 for step in talk.steps if isinstance(step, Rule)), default=0)
     for step in talk.steps:
         if isinstance(step, Rule):
