@@ -12,6 +12,8 @@ from piolet.app.runtime import Runtime
 from piolet.llm.messages import ThinkingContent
 from piolet.modes.interactive.startup import resource_blocks
 from piolet.tui.blocks.frame import Frame
+from piolet.tui.keys import Key
+from piolet.tui.widgets.key_events import KeyEvent
 from tests.modes.interactive.desk import Desk, opened
 from tests.support.scripted_model import says
 
@@ -160,7 +162,9 @@ ui.notify(f"done {await ui.custom(Counter)}")
     async with opened(tmp_path) as desk:
         await run(desk)
         await desk.see("count 0")
-        desk.key("up", "up")
+        desk.key("up")
+        desk.face.app.post_message(KeyEvent(Key("up", kind="release")))  # which it does not want to know
+        desk.key("up")
         await desk.see("count 2")
         desk.key("q")
         await desk.see("done 2")
@@ -476,7 +480,8 @@ async def test_an_overlay_floats_over_the_screen_and_has_the_keys(tmp_path: Path
         row = next(n for n, text in enumerate(desk.rows) if "picker 30" in text)
         assert (row, desk.rows[row].index("picker 30")) == (11, 25)
         assert any(text.startswith("────") for text in desk.rows)  # the editor is there still
-        desk.key("a", "b")
+        desk.key("a")
+        desk.face.app.post_message(KeyEvent(Key("b", kind="release")))
         await desk.see("typed ab")
         assert desk.draft == ""
         await desk.pilot.resize_terminal(60, 20)
