@@ -185,6 +185,24 @@ def test_enter_right_after_typing_takes_nothing_from_the_list_of_before() -> Non
     assert editor.buffer.text == "/hot"
 
 
+def test_enter_takes_a_command_that_was_begun_or_chosen_and_no_other() -> None:
+    editor = Editor()
+    for typed, keys_then, sent in (
+        ("/ex", (), "/export "),
+        ("/EX", (), "/export "),
+        ("/xp", (), "/xp"),
+        ("/xp", ("down", "up"), "/export "),
+    ):
+        write(editor, typed)
+        offer(editor, "/export ", "/other ")
+        assert keys(editor, *keys_then, "enter")[-1] == "submit"
+        assert editor.take() == sent
+    write(editor, "/wa")
+    offer(editor, "/skill:wave ")
+    keys(editor, "enter")
+    assert editor.take() == "/skill:wave "
+
+
 def test_enter_behind_a_whole_argument_sends() -> None:
     editor = Editor()
     write(editor, "/thinking hi")

@@ -130,6 +130,12 @@ def rank_commands(query: str, commands: Sequence[CommandInfo]) -> list[CommandIn
     return [command for _, command in scored]
 
 
+def begins_command(query: str, name: str) -> bool:
+    """Whether the command `name` begins with `query`, a skill also without ``skill:``. Case does not count."""
+    query, name = query.lower(), name.lower()
+    return name.startswith(query) or name.removeprefix(SKILL).startswith(query)
+
+
 def rank_files(part: str, paths: Iterable[str]) -> list[str]:
     """Return the best `FILE_LIMIT` of the paths that hold `part`: by the same name, its beginning, a part of it, or
     the path; folders before files."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from piolet.tui.buffer import Buffer
-from piolet.tui.completion import Request, Suggestion, request_at
+from piolet.tui.completion import Request, Suggestion, begins_command, request_at
 from piolet.tui.editor_layout import is_marker
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
@@ -57,6 +57,7 @@ class Editor:
         self._width = 80
         self._first = 0
         self._shown: Request | None = None  # what the menu was opened for
+        self._chosen = False  # the selection in the menu was moved
 
     # --------------------------------------------------------------------------------------------------------- keys
 
@@ -148,7 +149,7 @@ class Editor:
         else:
             rows = [Item(s, s.label, s.description) for s in suggestions]
             self.menu = SelectList(rows, rows=self.menu_rows)
-            self._shown = request
+            self._shown, self._chosen = request, False
 
     def close_menu(self) -> bool:
         """Close the list of suggestions; return whether one was open."""
@@ -158,17 +159,12 @@ class Editor:
 
     def _menu_key(self, menu: SelectList[Suggestion], key: Key) -> Outcome | None:
         match self.keymap.action(key, ("tui.select.", "tui.input.tab")):
-            case "tui.select.up":
-                menu.move(-1)
-            case "tui.select.down":
-                menu.move(1)
-            case "tui.select.pageUp":
-                menu.page(-1)
-            case "tui.select.pageDown":
-                menu.page(1)
+            case "tui.select.up" | "tui.select.down" | "tui.select.pageUp" | "tui.select.pageDown" as action:
+                _SELECTIONS[action](menu)
+                self._chosen = True
             case "tui.input.tab" | "tui.select.confirm" if self._shown != self.wanted:
                 return None  # the list is for what was typed before
-            case "tui.select.confirm" if self._shown and _is_typed(self._shown, menu.current):
+            case "tui.select.confirm" if self._shown and not self._takes(self._shown, menu.current):
                 self._close()
                 return "submit"
             case "tui.input.tab" | "tui.select.confirm" as action:
@@ -183,6 +179,16 @@ class Editor:
             case _:
                 return None
         return "done"
+
+    def _takes(self, request: Request, item: Item[Suggestion] | None) -> bool:
+        """Whether Enter takes `item`: not an argument that is written out already, nor a command that what was typed
+        does not begin and nobody has chosen, for it would run."""
+        if item is None:
+            return True
+        if request.kind == "argument":
+            return item.value.text.strip() != request.token.strip()
+        name = item.value.text.strip().removeprefix("/")
+        return request.kind != "command" or self._chosen or begins_command(request.query, name)
 
     def _accept(self, suggestion: Suggestion) -> None:
         request, self._shown = self._shown, None
@@ -252,15 +258,16 @@ class Editor:
         return self.menu.lines(width)[:room]
 
 
-def _is_typed(request: Request, item: Item[Suggestion] | None) -> bool:
-    """Whether an argument is written out already, so that there is nothing left to take."""
-    return request.kind == "argument" and item is not None and item.value.text.strip() == request.token.strip()
-
-
 def _is_shortcut(key: Key) -> bool:
     return any(key.name.startswith(f"{modifier}+") for modifier in ("ctrl", "alt", "super"))
 
 
+_SELECTIONS: dict[str, Callable[[SelectList[Suggestion]], None]] = {
+    "tui.select.up": lambda menu: menu.move(-1),
+    "tui.select.down": lambda menu: menu.move(1),
+    "tui.select.pageUp": lambda menu: menu.page(-1),
+    "tui.select.pageDown": lambda menu: menu.page(1),
+}
 _EDITS: dict[str, Callable[[Buffer], object]] = {
     "tui.editor.deleteCharBackward": Buffer.delete_backward,
     "tui.editor.deleteCharForward": Buffer.delete_forward,

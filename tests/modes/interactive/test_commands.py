@@ -41,10 +41,41 @@ async def test_an_unknown_command_is_asked_about(tmp_path: Path) -> None:
         desk.key("escape")
         await desk.until(lambda: desk.draft == "/xyzzy 1")
         desk.key("enter")
-        await desk.see("Send it to the model")
+        await desk.see("→ Back to the editor")
         desk.key("enter")
+        await desk.until(lambda: desk.draft == "/xyzzy 1")
+        desk.key("enter")
+        await desk.see("→ Back to the editor")
+        desk.key("down", "enter")
         await desk.see("I got it.")
         assert len(desk.model.requests) == 1
+
+
+async def test_a_slip_runs_nothing_before_the_user_was_asked(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        before = desk.runtime.session
+        for typed, shown, meant in (("/nw", "→ new", "new"), ("/xport", "→ export", "export"), ("/sm", "→ s", "s")):
+            desk.type(typed)
+            await desk.see(shown)
+            desk.key("enter")
+            await desk.see(f"→ Run /{meant}")
+            desk.key("escape")
+            await desk.until(lambda typed=typed: desk.draft == typed)  # type: ignore[misc]
+            desk.key("ctrl+c")
+            await desk.until(lambda: desk.draft == "")
+        assert desk.runtime.session is before
+        assert not list((tmp_path / "cwd").iterdir())
+        for typed, meant in (("/help", "hotkeys"), ("/?", "hotkeys"), ("/exit", "quit"), ("/clear", "new")):
+            await desk.submit(typed)
+            await desk.see(f"→ Run /{meant}")
+            desk.key("escape")
+            await desk.until(lambda typed=typed: desk.draft == typed)  # type: ignore[misc]
+            desk.key("ctrl+c")
+            await desk.until(lambda: desk.draft == "")
+        desk.type("/nw")
+        await desk.see("→ new")
+        desk.key("up", "down", "enter")
+        await desk.see("New session started")
 
 
 async def test_a_path_is_no_command(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from piolet.harness.session.session import Session
     from piolet.modes.interactive.face import Face
 
-_COMMAND = re.compile(r"/([\w:.-]+)(?:\s+(.*))?\Z", re.DOTALL)
+_COMMAND = re.compile(r"/([\w:.?-]+)(?:\s+(.*))?\Z", re.DOTALL)
 NOT_SENT = "Not sent: the text is back in the editor; Enter sends it again."
 
 
