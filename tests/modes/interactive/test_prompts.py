@@ -135,6 +135,33 @@ async def test_templates_and_skills_are_expanded_and_shown(tmp_path: Path) -> No
         await desk.until(lambda: " at me" in desk.rows)
 
 
+async def test_a_skill_that_was_called_is_listed_and_comes_back_as_it_was_typed(tmp_path: Path) -> None:
+    skill = tmp_path / "home/.pi/agent/skills/wave/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: wave\ndescription: How to wave\n---\nRaise a hand.")
+    async with opened(tmp_path, says("Waved.")) as desk:
+        await desk.ask("/skill:wave at me", "Waved.")
+        await desk.submit("/resume")
+        await desk.see("› /skill:wave at me")
+        desk.key("escape")
+        await desk.submit("/tree")
+        await desk.see("• user: /skill:wave at me")
+        desk.key("up", "enter")
+        await desk.see("Summarize branch?")
+        desk.key("enter")
+        await desk.until(lambda: desk.draft == "/skill:wave at me")
+        desk.key("ctrl+c")
+        await desk.submit("/tree")
+        await desk.see("assistant: Waved.")
+        desk.key("down", "enter")
+        await desk.see("Navigated to selected point")
+        await desk.submit("/fork")
+        await desk.see("→ /skill:wave at me")
+        desk.key("enter")
+        await desk.see("Forked to new session")
+        await desk.until(lambda: desk.draft == "/skill:wave at me")
+
+
 async def test_prompts_of_the_start_are_sent_one_after_the_other(tmp_path: Path) -> None:
     async with opened(tmp_path, says("One."), says("Two."), prompts=("first", "second")) as desk:
         await desk.see("Two.")

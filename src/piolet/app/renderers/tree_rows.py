@@ -8,6 +8,7 @@ from typing import Any
 
 from piolet.base.ids import parse_time
 from piolet.harness.messages import BashExecutionMessage, CustomMessage
+from piolet.harness.prompt.skills import as_typed
 from piolet.harness.session.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -93,7 +94,7 @@ def _said(entry: Entry, calls: Mapping[str, ToolCall]) -> tuple[NodeKind, str, s
 def _message(message: object, calls: Mapping[str, ToolCall]) -> tuple[NodeKind, str, str, bool]:
     match message:
         case UserMessage(content=content):
-            text = text_of(content, " ")
+            text = as_typed(text_of(content, " "))
             return "user", "user:", text or "(no text)", not text
         case AssistantMessage():
             return _answer(message)

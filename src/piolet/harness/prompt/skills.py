@@ -81,3 +81,9 @@ def parse_skill_block(text: str) -> SkillBlock | None:
         return None
     rest = match[4].strip() if match[4] else None
     return SkillBlock(match[1], match[2], match[3], rest or None)
+
+
+def as_typed(text: str) -> str:
+    """Return a user's message as it was typed: one that `skill_block` made as the command that called the skill."""
+    skill = parse_skill_block(text)
+    return text if skill is None else f"{COMMAND_PREFIX}{skill.name} {skill.user_message or ''}".rstrip()

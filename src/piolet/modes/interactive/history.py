@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from piolet.harness.messages import BashExecutionMessage
-from piolet.harness.prompt.skills import COMMAND_PREFIX, parse_skill_block
+from piolet.harness.prompt.skills import as_typed
 from piolet.llm.messages import BaseMessage, UserMessage, text_of
 from piolet.tui.history import PromptHistory
 
@@ -16,14 +16,9 @@ def prompts_of(messages: Iterable[BaseMessage]) -> PromptHistory:
     for message in messages:
         match message:
             case UserMessage(content=content):
-                history.add(_typed(text_of(content)))
+                history.add(as_typed(text_of(content)))
             case BashExecutionMessage(command=command, exclude_from_context=excluded):
                 history.add(f"{'!!' if excluded else '!'}{command}")
             case _:
                 pass
     return history
-
-
-def _typed(text: str) -> str:
-    skill = parse_skill_block(text)
-    return text if skill is None else f"{COMMAND_PREFIX}{skill.name} {skill.user_message or ''}".rstrip()

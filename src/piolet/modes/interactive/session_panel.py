@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from piolet.base.ids import now_ms
+from piolet.harness.prompt.skills import as_typed
 from piolet.harness.session.listing import SessionInfo
 from piolet.harness.session.picker import SortMode, Thread, search, threads
 from piolet.tui.component_input import Input, move_in
@@ -146,7 +147,7 @@ class SessionPanel:
         if info.path == self._deleting:
             style = _ERROR
         indent = "   " * (depth - 1) + "└─ " if depth else ""
-        title = one_line(info.name or info.first_message[:500])
+        title = one_line(info.name or as_typed(info.first_message)[:500])
         left: Line = (Span("› " if selected else "  ", _ACCENT), Span(indent, HINT), Span(title, style))
         if info.path == self._deleting:
             left = (*left, Span("  Enter deletes it, Escape keeps it", _ERROR))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from piolet.harness.errors import Cancelled, CompactionFailed, NothingToDo
+from piolet.harness.prompt.skills import as_typed
 from piolet.tui.blocks.footer import count
 from piolet.tui.blocks.frame import DIM, inset, plain
 from piolet.tui.blocks.live import DrawnBlock
@@ -28,7 +29,7 @@ async def fork(face: Face, rest: str) -> None:
         face.presenter.status("No messages to fork from")
         return
     items = [
-        Item(entry_id, one_line(text), below=f"Message {number} of {len(points)}")
+        Item(entry_id, one_line(as_typed(text)), below=f"Message {number} of {len(points)}")
         for number, (entry_id, text) in enumerate(points, 1)
     ]
     chosen = await face.dialogs.choose("Fork from message", items, search=True, selected=len(items) - 1)
@@ -36,7 +37,7 @@ async def fork(face: Face, rest: str) -> None:
         return
     text = await face.opened.replacing(lambda: face.runtime.fork(chosen))
     if text is not None:
-        face.set_editor_text(text)
+        face.set_editor_text(as_typed(text))
         face.presenter.status("Forked to new session")
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from piolet.app.renderers.tree_rows import tree_nodes
 from piolet.base.ids import now_ms
 from piolet.harness.messages import CustomMessage
+from piolet.harness.prompt.skills import as_typed
 from piolet.harness.session.entries import CustomMessageEntry, Entry, MessageEntry
 from piolet.llm.messages import AssistantMessage, ToolResultMessage, UserMessage, text_of
 from piolet.tui.panels.tree_panel import TreePanel
@@ -137,7 +138,7 @@ async def _go(face: Face, target: str, summary: Summary) -> None:
         face.presenter.status("Branch summary cancelled" if summary.wanted else "Navigation cancelled")
         return
     if result.editor_text is not None and not face.editor.buffer.text.strip():
-        face.set_editor_text(result.editor_text)
+        face.set_editor_text(as_typed(result.editor_text))
     face.presenter.status("Navigated to selected point")
 
 
