@@ -1,13 +1,28 @@
-"""/questionnaire asks several questions, one after the other, and puts the answers into the editor."""
+"""/questionnaire asks several questions, one after the other, and puts the answers into the editor; with the tool
+ask_user the model asks in the same way."""
 
 from __future__ import annotations
 
-from piolet.ext import CommandContext, ExtensionAPI
+from collections.abc import Sequence
+from typing import Annotated
 
+from piolet.ext import UI, CommandContext, ExtensionAPI, RenderOptions, ToolContext, ToolResult, UiTheme, text, text_of
+
+OTHER = "Something else"
 QUESTIONS = {
-    "Language": ["Python", "Rust", "Something else"],
+    "Language": ["Python", "Rust"],
     "Tests": ["Write them first", "Write them after", "None"],
 }
+
+
+async def ask(ui: UI, question: str, options: Sequence[str]) -> str | None:
+    """Return the option that the user chooses, or what the user writes in place of them."""
+    answer = await ui.select(question, [*options, OTHER])
+    return await ui.input(question, "which one?") if answer == OTHER else answer
+
+
+def draw(result: ToolResult, options: RenderOptions, theme: UiTheme) -> str:
+    return theme.fg("success", f"✓ {text_of(result.content)}")
 
 
 def extension(pi: ExtensionAPI) -> None:
@@ -16,11 +31,17 @@ def extension(pi: ExtensionAPI) -> None:
         """Answer a few questions about the task."""
         answers: list[str] = []
         for question, options in QUESTIONS.items():
-            answer = await ctx.ui.select(question, options)
-            if answer == "Something else":
-                answer = await ctx.ui.input(question, "which one?")
+            answer = await ask(ctx.ui, question, options)
             if not answer:
                 ctx.ui.notify("Questionnaire cancelled", "warning")
                 return
             answers.append(f"- {question}: {answer}")
         ctx.ui.set_editor_text("\n".join(answers))
+
+    @pi.tool(label="Ask the user", execution_mode="sequential", render_result=draw)
+    async def ask_user(
+        question: Annotated[str, "one sentence"], options: Annotated[list[str], "likely answers"], ctx: ToolContext
+    ) -> ToolResult:
+        """Ask the user a question when the task leaves something open."""
+        answer = await ask(ctx.ui, question, options) if ctx.has_ui else None
+        return ToolResult([text(answer or "The user did not answer.")])

@@ -13,7 +13,7 @@ import pytest
 
 from tests.modes.interactive.desk import Desk, opened
 from tests.support.run import ROOT
-from tests.support.scripted_model import Reply, call, says
+from tests.support.scripted_model import Reply, call, says, thinking
 
 STAND_IN = """
 import asyncio
@@ -70,6 +70,16 @@ async def test_the_questionnaire_puts_all_answers_into_the_editor(tmp_path: Path
         await desk.see("Write them first")
         desk.key("enter")
         await desk.until(lambda: desk.draft == "- Language: zig\n- Tests: Write them first")
+
+
+async def test_the_model_asks_the_user(tmp_path: Path) -> None:
+    asks = call("ask_user", question="Which one?", options=["this", "that"])
+    async with with_example(tmp_path, "ui_questionnaire", replies=(says(asks), says("Thanks."))) as desk:
+        await desk.submit("go")
+        await desk.see("→ this")
+        desk.key("down", "enter")
+        await desk.see("Thanks.")
+        await desk.see("✓ that")
 
 
 async def test_the_status_line_counts_turns(tmp_path: Path) -> None:
@@ -194,12 +204,15 @@ async def test_numbers_behind_a_hash_are_completed_with_issues(tmp_path: Path, m
 
 async def test_a_ball_bounces_while_the_model_works(tmp_path: Path) -> None:
     gate = asyncio.Event()
-    async with with_example(tmp_path, "ui_working", replies=(says("done", gate=gate),)) as desk:
+    replies = (says(thinking("hm"), "done", gate=gate),)
+    async with with_example(tmp_path, "ui_working", replies=replies) as desk:
         await desk.submit("go")
         await desk.see("Turn 1")
         await desk.see("(  ●   )")
         gate.set()
         await desk.see("done")
+        desk.key("ctrl+t")
+        await desk.see("Pondering...")
 
 
 async def test_the_tools_that_are_switched_off_belong_to_the_branch(tmp_path: Path) -> None:

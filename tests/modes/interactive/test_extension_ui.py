@@ -15,7 +15,7 @@ from piolet.tui.blocks.frame import Frame
 from piolet.tui.keys import Key
 from piolet.tui.widgets.key_events import KeyEvent
 from tests.modes.interactive.desk import Desk, opened
-from tests.support.scripted_model import says
+from tests.support.scripted_model import call, says
 
 
 def extension(folder: Path, code: str) -> None:
@@ -335,6 +335,27 @@ pi.register_entry_renderer("mark", lambda entry, options, theme: Text(f"marked a
         await desk.see("<<plain words>>")
         await desk.see("marked at 7")
         await desk.not_see("[note]")
+
+
+async def test_a_built_in_tool_is_drawn_as_an_extension_says(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        "pass",
+        """
+@pi.on("session_start")
+def start(event, ctx):
+    pi.register_tool(
+        create_bash_tool_definition(ctx.environment),
+        render_call=lambda args, options, theme: f"RUN {args.get('command')}",
+        render_result=lambda result, options, theme: f"GAVE {text_of(result.content)}",
+        render_shell="self",
+    )
+""",
+    )
+    async with opened(tmp_path, says(call("bash", command="echo words")), says("done")) as desk:
+        await desk.ask("hi", "done")
+        await desk.see("\nRUN echo words")
+        await desk.see("\nGAVE words")
 
 
 async def test_shortcuts_key_listeners_and_the_editor_text_are_an_extensions_too(tmp_path: Path) -> None:
