@@ -54,6 +54,8 @@ def test_a_connection_is_worked_over_resized_and_lost(far: SshServer, place: Pla
             pid = int((place.cwd / name).read_text())
             wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists())
         [session] = place.sessions()
+        assert "Command aborted" in session.read_text()
+        assert len(server.requests) == 2
         assert place.run("sessions", "verify", str(session)).exit == 0
         with over_ssh(far, place, "-c", "--model", "stub/m1") as terminal:
             terminal.wait_for("Hello from afar")

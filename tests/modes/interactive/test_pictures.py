@@ -154,8 +154,11 @@ def test_regular_mode_leaves_an_image_in_the_scrollback(place: Place) -> None:
 def test_in_tmux_a_line_tells_of_an_image(place: Place) -> None:
     with reading(place, TERM="xterm-kitty", TMUX="/tmp/x,1,0") as terminal:
         terminal.wait_for(LINE)
-        terminal.send("/settings\rimage")
-        terminal.wait_for("Block images")
+        terminal.send("/settings\r")
+        terminal.wait_for("Search:")
+        terminal.send("image")
+        terminal.wait_for("Search: image")
+        assert "Block images" in terminal.text
         assert "Show images" not in terminal.text
         terminal.send("\x1b[?62;4;22c")
         terminal.press("escape")

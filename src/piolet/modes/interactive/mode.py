@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 
+from piolet.harness.environments.processes import kill_all_process_groups
 from piolet.modes.interactive.actions import stop
 from piolet.modes.interactive.face import Face
 from piolet.modes.interactive.opening import Opening
@@ -27,6 +28,12 @@ async def run_interactive(opening: Opening) -> int:
         else:
             face.quit(130)
 
+    def leave(code: int) -> None:
+        if face.ready:
+            face.runtime.session.request_abort()  # first: what is killed unasked would be told to the model
+        kill_all_process_groups()
+        face.quit(code)
+
     async def settle() -> None:
         await face.runtime.session.harness.wait_idle()
         signals.again()
@@ -34,7 +41,7 @@ async def run_interactive(opening: Opening) -> int:
     with Streams(lambda text: face.presenter.warn(text)) as streams:
         face = Face(opening, streams)
         atexit.register(face.app.restore_terminal)
-        with ScreenSignals(interrupt, face.quit, face.app.restore_terminal) as signals:
+        with ScreenSignals(interrupt, leave, face.app.restore_terminal) as signals:
             gc.enable()
             code = await face.app.run_async()
             text = face.farewell() if not code else ""

@@ -42,9 +42,9 @@ class ScreenSignals:
         self._seen = False
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        from piolet.harness.environments.processes import kill_all_process_groups
-
         if self._seen:
+            from piolet.harness.environments.processes import kill_all_process_groups
+
             kill_all_process_groups()
             self._restore()
             os._exit(128 + number)
@@ -52,5 +52,4 @@ class ScreenSignals:
         if number == signal.SIGINT:
             self._loop.call_soon_threadsafe(self._interrupt)
         else:
-            kill_all_process_groups()
             self._loop.call_soon_threadsafe(self._leave, 128 + number)
