@@ -50,4 +50,5 @@ def test_a_broken_file_leaves_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "keybindings.json").write_text("[", encoding="utf-8")
     bindings = load_keybindings(tmp_path, this_platform({"WSL_DISTRO_NAME": "Debian"}))
     assert bindings.keys == default_keys("wsl")
-    assert "keybindings.json cannot be used" in bindings.notices[0]
+    assert "keybindings.json cannot be used: it is no valid JSON (line 1, " in bindings.notices[0]
+    assert bindings.notices[0].endswith(". Repair it, or move it away")

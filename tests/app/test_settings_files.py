@@ -89,8 +89,13 @@ def test_why_a_file_cannot_be_used_is_said_in_plain_words(tmp_path: Path) -> Non
 
     def problem() -> str:
         (problem,) = open_files(tmp_path).problems
-        return problem.message.removeprefix(f"{file} cannot be used: ")
+        assert problem.message.endswith(". Repair it, or move it away")
+        return problem.message.removeprefix(f"{file} cannot be used: ").removesuffix(". Repair it, or move it away")
 
+    file.write_text('{"a": 1,\n "b" 2}')
+    assert problem() == "it is no valid JSON (line 2, column 6: expecting ':' delimiter)"
+    with pytest.raises(SettingsError, match=r"not written: it is no valid JSON \(line 2.*Repair it, or move it away"):
+        open_files(tmp_path).set(Settings.theme, "dark")
     file.write_bytes(b'{"a": "\xff"}')
     assert problem() == "it is no UTF-8 (byte 8)"
     file.unlink()

@@ -29,6 +29,9 @@ def parse_object(text: str) -> dict[str, Any]:
     """Return the object that `text` holds. ValueError says why there is none. No comments, no NaN."""
     try:
         value = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        what = error.msg[:1].lower() + error.msg[1:]
+        raise ValueError(f"it is no valid JSON (line {error.lineno}, column {error.colno}: {what})") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(value, dict):
@@ -55,6 +58,11 @@ def read_object(path: Path, *, locked: bool = False) -> dict[str, Any]:
 def reason(error: Exception) -> str:
     """Return why a file could not be read or written, without its name."""
     return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def unusable(path: Path, error: Exception) -> str:
+    """Return what to tell of a file that could not be read: why, and what to do."""
+    return f"{path} cannot be used: {reason(error)}. Repair it, or move it away"
 
 
 def indented(value: Any) -> str:

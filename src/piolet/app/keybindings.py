@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from piolet.app.json_files import indented, parse_object, read_text, reason, write_text
+from piolet.app.json_files import indented, parse_object, read_text, reason, unusable, write_text
 from piolet.base.dirlock import LockError, dir_lock
 from piolet.tui.keymap import DEFAULT_KEYS, Platform, default_keys
 from piolet.tui.keys import valid
@@ -77,7 +77,7 @@ def load_keybindings(agent_dir: Path, platform: Platform = "linux") -> Keybindin
         text = read_text(path)
         config = parse_object(text) if text else {}
     except (OSError, ValueError) as error:
-        return Keybindings(default_keys(platform), [f"{path} cannot be used: {reason(error)}"])
+        return Keybindings(default_keys(platform), [unusable(path, error)])
     migrated = migrate_names(config)
     bindings = lay_over(migrated, platform)
     if migrated.keys() != config.keys():

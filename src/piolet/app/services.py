@@ -28,6 +28,7 @@ from piolet.harness.hooks import Hooks
 from piolet.harness.prompt.context_files import ContextFileFinder
 from piolet.harness.prompt.parts import PromptParts
 from piolet.harness.session.places import SessionPlace
+from piolet.llm.credentials.errors import AuthFileError
 from piolet.llm.models import Models
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ async def load_services(
     notices += [problem.message for problem in files.problems]
     if models.error:
         notices.append(models.error)
+    if options.mode == "interactive" and (broken := _broken_credentials(models)):  # elsewhere the request fails at once
+        notices.append(broken)
     here = replace(options, cwd=cwd)
     resources = load_resources(here, files.settings, trusted=trusted)
     if resources.found.missing:
@@ -145,6 +148,15 @@ async def load_services(
     if choice(options, files.settings) != place:
         notices.append(f"Tools go on acting in {place}; the setting piolet.environment counts from the next start on")
     return Services(options, cwd, trusted, files, models, environment, resources, texts, notices, place)
+
+
+def _broken_credentials(models: Models) -> str | None:
+    """Return what is wrong with the file of credentials, without which no model may be there; None if nothing."""
+    try:
+        models.credentials.providers()
+    except AuthFileError as error:
+        return str(error)
+    return None
 
 
 async def _decide(

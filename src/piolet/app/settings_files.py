@@ -12,7 +12,16 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from piolet.app.json_files import indented, make_folder_for, parse_object, read_object, read_text, reason, write_text
+from piolet.app.json_files import (
+    indented,
+    make_folder_for,
+    parse_object,
+    read_object,
+    read_text,
+    reason,
+    unusable,
+    write_text,
+)
 from piolet.app.settings import Key, Settings, SettingsError
 from piolet.base.dirlock import LockError, dir_lock
 
@@ -74,7 +83,9 @@ class SettingsFiles:
                 _put(values, path, value)
                 lock.check()
                 write_text(file, indented(values), private=private)
-        except (OSError, ValueError, LockError) as error:
+        except ValueError as error:
+            raise SettingsError(f"{file} was not written: {reason(error)}. Repair it, or move it away") from error
+        except (OSError, LockError) as error:
             raise SettingsError(f"{file} was not written: {reason(error)}") from error
         user, project = self.settings.user, self.settings.project
         self.settings.replace(values if scope == "user" else user, values if scope == "project" else project)
@@ -97,7 +108,7 @@ class SettingsFiles:
         try:
             values = read_object(file)
         except (OSError, ValueError) as error:
-            self.problems.append(SettingsProblem(scope, file, f"{file} cannot be used: {reason(error)}"))
+            self.problems.append(SettingsProblem(scope, file, unusable(file, error)))
             return {}
         migrate(values)
         return values

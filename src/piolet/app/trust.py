@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from piolet.app.json_files import indented, make_folder_for, read_object, reason, write_text
+from piolet.app.json_files import indented, make_folder_for, read_object, reason, unusable, write_text
 from piolet.app.settings import DefaultProjectTrust
 from piolet.base.dirlock import LockError, dir_lock
 from piolet.harness.hooks import Hook, Hooks
@@ -83,10 +83,11 @@ class TrustStore:
         try:
             entries = read_object(self.path, locked=locked)
         except (OSError, ValueError) as error:
-            raise TrustError(f"{self.path} cannot be used: {reason(error)}") from error
+            raise TrustError(unusable(self.path, error)) from error
         for path, decision in entries.items():
             if decision is not None and not isinstance(decision, bool):
-                raise TrustError(f"{self.path} cannot be used: the entry {path!r} is neither true, false nor null")
+                wrong = ValueError(f"the entry {path!r} is neither true, false nor null")
+                raise TrustError(unusable(self.path, wrong))
         return entries
 
     def nearest(self, folder: Path) -> bool | None:

@@ -46,7 +46,7 @@ def parse(data: bytes, path: str) -> tuple[dict[str, ProviderConfig], str | None
     try:
         raw = _providers(jsonc.loads(data.decode()))
     except json.JSONDecodeError as error:
-        return {}, f"{path}, line {error.lineno}, column {error.colno}: {error.msg}"
+        return {}, f"{path}, line {error.lineno}, column {error.colno}: {error.msg}. Repair it, or move it away"
     except UnicodeDecodeError:
         return {}, f"{path}: it is no UTF-8 text"
     except ValueError as error:

@@ -23,6 +23,20 @@ async def test_what_another_thread_wants_repeated_is_repeated(tmp_path: Path) ->
         stop()
 
 
+async def test_files_that_cannot_be_used_are_told_at_the_start_with_what_to_do(tmp_path: Path) -> None:
+    agent = tmp_path / "home" / ".pi" / "agent"
+    agent.mkdir(parents=True)
+    names = ("auth.json", "settings.json", "keybindings.json", "models.json")
+    for name in names:
+        (agent / name).write_text('{"a":\n}')
+    async with opened(tmp_path, size=(250, 30)) as desk:
+        for name in names:
+            await desk.see(name)
+            [told] = [row for row in desk.rows if name in row]
+            assert "line 2" in told
+            assert "epair it, or move it away" in told
+
+
 async def test_the_window_is_named_after_program_session_and_folder(tmp_path: Path) -> None:
     written: list[str] = []
     async with opened(tmp_path) as desk:
