@@ -78,6 +78,18 @@ async def test_a_slip_runs_nothing_before_the_user_was_asked(tmp_path: Path) -> 
         await desk.see("New session started")
 
 
+async def test_commands_that_cannot_be_done_now_leave_the_answer_alone_and_say_what_stops_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, hangs("Endless")) as desk:
+        await desk.submit("go")
+        await desk.see("Endless")
+        await desk.submit("/compact")
+        await desk.see("Nothing to compact (session too small)")
+        for command, wanted in (("/new", "leave the session"), ("/tree", "open the tree"), ("/reload", "reload")):
+            await desk.submit(command)
+            await desk.see(f"Cannot {wanted} while a run is under way (escape stops it)")
+        assert desk.runtime.session.is_streaming
+
+
 async def test_a_path_is_no_command(tmp_path: Path) -> None:
     async with opened(tmp_path, says("Fine.")) as desk:
         await desk.ask("/etc/passwd is a file", "Fine.")

@@ -147,6 +147,14 @@ class Compactor:
         finally:
             self.running = False
 
+    def check(self) -> None:
+        """Raise `NothingToDo` if there is nothing to compact as things are."""
+        from piolet.harness.compaction.prepare import prepare
+
+        path = self._recent_path()
+        if prepare(path, self.settings()) is None:
+            self._refuse(path)
+
     def _refuse(self, path: Sequence[Entry]) -> NoReturn:
         if path and isinstance(path[-1], CompactionEntry):
             raise NothingToDo("Already compacted")

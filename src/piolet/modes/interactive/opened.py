@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from piolet.app.hook_points import SESSION_SHUTDOWN, SESSION_START, SessionShutdown, SessionStart
+from piolet.app.prompt import PromptRejected
 from piolet.app.renderers.by_extensions import Renderers, ToolRenderers
 from piolet.app.services import Services
 from piolet.harness.hooks import HookFailure
@@ -56,7 +57,7 @@ class Opened:
     async def replacing(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do what replaces the session, unless something is under way. Raises `PromptRejected`."""
         face, before = self._face, self._face.runtime.session
-        before.check_idle("leave the session")
+        self.check_idle("leave the session")
         result = await work()
         if face.runtime.session is not before:
             if face.runtime.services is not self._shown:  # handlers of the session's start have found more
@@ -64,6 +65,14 @@ class Opened:
                 await self.show_head()
             face.refresh()
         return result
+
+    def check_idle(self, wanted: str) -> None:
+        """Raise `PromptRejected`, which says how to stop it, if something is under way that `wanted` would disturb."""
+        try:
+            self._face.runtime.session.check_idle(wanted)
+        except PromptRejected as error:
+            key = self._face.keymap.label("app.interrupt")
+            raise PromptRejected(f"{error} ({key} stops it)" if key else str(error)) from None
 
     # ---------------------------------------------------------------------------------------------------- showing it
 

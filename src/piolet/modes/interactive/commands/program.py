@@ -35,6 +35,7 @@ async def copy(face: Face, rest: str) -> None:
 
 async def reload(face: Face, rest: str) -> None:
     """``/reload``"""
+    face.opened.check_idle("reload")
     await face.runtime.reload()
     face.presenter.status("Reloaded extensions, settings, keys, skills, prompts, themes and context files")
 

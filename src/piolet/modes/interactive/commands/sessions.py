@@ -56,7 +56,9 @@ async def name(face: Face, rest: str) -> None:
 
 
 async def compact(face: Face, rest: str) -> None:
-    """``/compact [INSTRUCTIONS]``"""
+    """``/compact [INSTRUCTIONS]``: an answer that is under way is stopped, if there is something to compact."""
+    if face.runtime.session.is_streaming:
+        face.runtime.session.harness.compactor.check()
     try:
         await face.runtime.session.compact(rest or None)
     except (Cancelled, CompactionFailed, NothingToDo):

@@ -41,7 +41,7 @@ class Journey(Struct, frozen=True):
 
 async def tree(face: Face, rest: str) -> None:
     """``/tree``"""
-    face.runtime.session.check_idle("open the tree")
+    face.opened.check_idle("open the tree")
     session = face.runtime.session.session
     view = TreeView(tree_nodes(session), session.leaf_id, face.runtime.services.settings.tree_filter_mode)
     if not view.rows and view.filter == "default":
