@@ -272,10 +272,22 @@ def test_statuses_of_extensions_are_a_third_line() -> None:
 # ------------------------------------------------------------------------------------------------------- header, rules
 
 
+HINTS = [("escape", "interrupt"), ("/", "commands")]
+KEYS = [("Program", "escape", "interrupt the answer"), ("Lists", "up", "up")]
+
+
 def test_the_header_shows_hints_or_all_keys() -> None:
-    view = HeaderView("piolet", "1.2", [("escape", "interrupt"), ("/", "commands")], [("escape", "interrupt")], "a tip")
+    view = HeaderView("piolet", "1.2", HINTS, KEYS, "a tip")
     assert texts(header_lines(view, FRAME)) == ["piolet v1.2", "escape interrupt · / commands", "", "a tip"]
-    assert texts(header_lines(view, OPEN)) == ["piolet v1.2", "escape  interrupt"]
+    keys = ["Program", "escape  interrupt the answer", "", "Lists", "up      up"]
+    assert texts(header_lines(view, OPEN)) == ["piolet v1.2", "", *keys]
+
+
+def test_a_narrow_header_breaks_no_hint_and_keeps_its_columns() -> None:
+    view = HeaderView("piolet", "1.2", HINTS, KEYS)
+    assert texts(header_lines(view, Frame(26))) == ["piolet v1.2", "escape interrupt", "/ commands"]
+    narrow = [line_text(line) for line in header_lines(view, Frame(26, expanded=True))]
+    assert narrow[3:5] == [" escape  interrupt the", "         answer"]
 
 
 def test_a_rule_carries_the_spinner_and_hidden_rows() -> None:
@@ -303,7 +315,7 @@ def test_every_block_fits_a_narrow_screen_and_drives_nothing(width: int) -> None
         section_lines(EVIL, [EVIL], frame),
         queue_lines([EVIL], [EVIL], frame),
         footer_lines(view, width, {"k": EVIL}),
-        header_lines(HeaderView("piolet", "1", [("a", "b")], [("a", "b")]), frame),
+        header_lines(HeaderView("piolet", "1", [("a", "b")], [("a", "b", "c")]), frame),
         [rule(width, "dim", busy_text("x", EVIL), more(5, above=True))],
     ]
     for number, lines in enumerate(blocks):

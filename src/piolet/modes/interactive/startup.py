@@ -38,7 +38,7 @@ def header_block(keymap: Callable[[], Keymap]) -> DrawnBlock:
             ("!", "bash"),
             (label("app.tools.expand"), "more"),
         ]
-        listed = [(names, text) for _, names, text in hotkeys(keys)] if frame.expanded else []
+        listed = list(hotkeys(keys)) if frame.expanded else []
         view = HeaderView(NAME, __version__, [hint for hint in hints if hint[0]], listed, TIP)
         return header_lines(view, frame)
 
