@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -293,6 +294,6 @@ def change_mode(terminal: Terminal, mode: str) -> None:
     terminal.send("tui mode")
     terminal.wait_for("→ TUI mode")
     terminal.press("enter")
-    terminal.wait_for(f"→ TUI mode           {mode}")
+    terminal.wait_for(lambda text: re.search(rf"→ TUI mode +{mode}", text) is not None)
     terminal.press("escape")
     terminal.wait_for(lambda text: "Search:" not in text)
