@@ -244,3 +244,20 @@ async def test_a_command_that_cannot_be_run_now_comes_back(tmp_path: Path) -> No
         await desk.submit("!echo two")
         await desk.see("A command is already running")
         await desk.until(lambda: desk.draft == "!echo two")
+
+
+async def test_tries_that_fail_in_the_same_way_are_counted_in_one_line(tmp_path: Path) -> None:
+    refused = "Connection error: 127.0.0.1: connection refused (ECONNREFUSED)"
+    replies = [fails(refused)] * 4, [fails("503: busy"), *[fails(refused)] * 3], [fails('401: {"message":"no"}')]
+    settings = {"retry": {"baseDelayMs": 1}}
+    async with opened(tmp_path, *(reply for each in replies for reply in each), settings=settings) as desk:
+        await desk.submit("one")
+        await desk.see("(ECONNREFUSED) (gave up after 4 tries)")
+        await desk.idle()
+        assert desk.text.count("Error: ") == 1
+        await desk.submit("two")
+        await desk.until(lambda: desk.text.count("(ECONNREFUSED) (gave up after 4 tries)") == 2)
+        await desk.idle()
+        assert desk.text.count("Error: ") == 3
+        await desk.submit("three")
+        await desk.see("Error: 401: no. Is the key of test right")

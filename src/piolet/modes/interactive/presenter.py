@@ -45,6 +45,8 @@ from piolet.llm.messages import (
     UserMessage,
     text_of,
 )
+from piolet.llm.plain_errors import in_plain_words
+from piolet.modes.interactive.failure_block import FailureBlock
 from piolet.modes.interactive.message_look import Look
 from piolet.modes.interactive.shell_card import ShellCard
 from piolet.modes.interactive.shown_messages import ShownMessages, calls_of
@@ -83,6 +85,7 @@ class Presenter:
         self._expected: DrawnBlock | None = None
         self._status: DrawnBlock | None = None
         self._error: DrawnBlock | None = None
+        self._failure: FailureBlock | None = None  # of the last request that failed
         self._messages = ShownMessages()
         self._added: list[TranscriptBlock] = []  # since the last message
         self._entries: dict[str, DrawnBlock] = {}  # of custom entries, by their ids
@@ -91,7 +94,7 @@ class Presenter:
 
     def status(self, text: str) -> None:
         """Show a status; it takes the place of one that stands at the end."""
-        if self._status is not None and self.transcript.blocks[-1:] == [self._status]:
+        if self._status is not None and self._is_last(self._status):
             self.transcript.remove(self._status)
         self._status = DrawnBlock(lambda frame: status_lines(text, frame), text)
         self.add(self._status)
@@ -101,7 +104,7 @@ class Presenter:
 
     def error(self, text: str) -> None:
         """Show an error; the one that stands at the end already is not shown again."""
-        if self._error is None or self._error.source != text or self.transcript.blocks[-1:] != [self._error]:
+        if self._error is None or self._error.source != text or not self._is_last(self._error):
             self._error = DrawnBlock(lambda frame: error_lines(text, frame), text)
             self.add(self._error)
 
@@ -117,7 +120,7 @@ class Presenter:
 
     def is_finished(self, block: TranscriptBlock) -> bool:
         """Whether `block` will not change any more by itself."""
-        if block is self._expected or (block is self._status and self.transcript.blocks[-1:] == [block]):
+        if block is self._expected or (block in (self._status, self._failure) and self._is_last(block)):
             return False
         match block:
             case GrowingMarkdown():
@@ -126,6 +129,9 @@ class Presenter:
                 return block.done
             case _:
                 return True
+
+    def _is_last(self, block: TranscriptBlock | None) -> bool:
+        return block is not None and self.transcript.blocks[-1:] == [block]
 
     def remove(self, block: TranscriptBlock) -> None:
         """Take a block out, if it is there."""
@@ -279,13 +285,21 @@ class Presenter:
             case AutoRetryEnd(success=False, final_error="Retry cancelled"):
                 self.status("Retry cancelled")
             case AutoRetryEnd(success=False, final_error=str(why)):
-                self.error(f"Gave up after {event.attempt} {'try' if event.attempt == 1 else 'tries'}: {why}")
+                self._give_up(why, event.attempt)
             case CompactionEnd(aborted=True):
                 self.status("Compaction cancelled")
             case CompactionEnd(error_message=str(why)):
-                self.error(why)
+                self.error(in_plain_words(why))
             case _:
                 pass
+
+    def _give_up(self, why: str, retries: int) -> None:
+        failure = self._failure
+        if failure is not None and self._is_last(failure) and why.startswith(failure.error):
+            failure.give_up(why, retries)
+            self.changed(failure)
+        else:
+            self.error(f"Gave up after {retries + 1} tries: {in_plain_words(why)}")
 
     def tool(self, call_id: str) -> ToolBlock | None:
         """Return the card of a call that has no result yet."""
@@ -345,12 +359,26 @@ class Presenter:
                 self._stop_call(part)
         blocks: list[TranscriptBlock] = list(self._parts.values())
         self._parts = {}
-        error = message.error_message if message.stop_reason == "error" else ""
-        if message.stop_reason in ("length", "error", "aborted"):
-            reason = message.stop_reason
-            blocks.append(DrawnBlock(lambda frame: stop_lines(reason, error or "", frame), error or reason))
-            self.add(blocks[-1])
+        match message.stop_reason:
+            case "error":
+                blocks.append(self._failed(message))
+            case "length" | "aborted" as reason:
+                blocks.append(DrawnBlock(lambda frame: stop_lines(reason, "", frame), reason))
+                self.add(blocks[-1])
+            case _:
+                pass
         self._messages.note(message, blocks)
+
+    def _failed(self, message: AssistantMessage) -> FailureBlock:
+        """Show that a request failed; a failure like the one that stands at the end takes its place."""
+        before = self._failure
+        if before is not None and before.error == message.error_message and self._is_last(before):
+            self.transcript.remove(before)
+        else:
+            before = None
+        self._failure = FailureBlock(message, before)
+        self.add(self._failure)
+        return self._failure
 
     def _finish_text(self, index: int, part: Part | None, text: str) -> None:
         block = part if isinstance(part, GrowingMarkdown) else self._text()
