@@ -266,6 +266,8 @@ async def test_shell_commands_of_the_user(tmp_path: Path) -> None:
         await desk.see("A command is already running")
         desk.key("escape")
         await desk.see("(cancelled)")
+        await desk.until(lambda: desk.draft == "!true")
+        desk.key("ctrl+c")
         await desk.ask("what did I do?", "I saw it.")
         sent = str(desk.model.requests[0].context.messages)
         assert "echo out" in sent
