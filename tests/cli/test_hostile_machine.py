@@ -174,3 +174,9 @@ def test_what_tells_of_faults_has_none(place: Place) -> None:
     )
     done = place.run(*DEMO, "x", command=(sys.executable, "-c", program))
     assert (done.exit, done.stderr) == (1, "Error: This is a fault in piolet: RuntimeError (--verbose shows where)\n")
+
+
+def test_a_package_that_is_missing_is_named_with_what_to_do(place: Place) -> None:
+    program = "import sys\nsys.modules['msgspec'] = None\nfrom piolet.cli.main import main\nsys.exit(main())\n"
+    error = error_of(place, place.run(*DEMO, "x", command=(sys.executable, "-c", program)))
+    assert error.startswith("Error: The Python package msgspec is missing from this installation. Install piolet anew")

@@ -286,3 +286,10 @@ def test_a_wheel_of_the_project_is_told_where_its_documentation_is() -> None:
     assert '"docs" = "piolet/docs"' in project
     assert '"examples" = "piolet/examples"' in project
     assert Path(ROOT / "docs").is_dir()
+
+
+def test_without_a_prompt_it_is_told_that_nothing_is_sent(place: Place) -> None:
+    for words in (["-p"], []):
+        done = place.run(*words, "--model", "demo/scripted", stdin="")
+        assert (done.exit, done.stdout) == (0, "")
+        assert done.stderr.startswith("There is no prompt, so nothing is sent: piolet -p")

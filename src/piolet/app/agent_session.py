@@ -313,6 +313,11 @@ class AgentSession:
         await self.harness.set_model(model)
         return model
 
+    def drop_model(self) -> None:
+        """Go on as if no model was selected, for its credentials are gone. Raises `PromptRejected` during a run."""
+        self.check_idle("drop the model")
+        self.harness.agent.model = NO_MODEL
+
     async def cycle_model(self, step: int = 1) -> Model | None:
         """Use the next model of the scope, or of all that have credentials; None if there is no other."""
         scoped = self.scope or [ScopedModel(model) for model in self.services.models.get_available()]

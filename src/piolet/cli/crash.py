@@ -31,7 +31,11 @@ def report_crash(error: BaseException, *, verbose: bool = False) -> int:
         text, where = _reported(error)
     except Exception:  # without the secrets nothing of the error may be shown
         text, where = type(error).__name__, "--verbose shows where"
-    complain(f"This is a fault in piolet: {text} ({where})")
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        text = f"The Python package {error.name} is missing from this installation. Install piolet anew, the same way"
+        complain(f"{text} as before, for instance: pipx reinstall piolet ({where})")
+    else:
+        complain(f"This is a fault in piolet: {text} ({where})")
     return 1
 
 

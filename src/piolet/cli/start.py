@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from piolet.app.options import ResourceSelection, RuntimeOptions, ToolSelection
 from piolet.cli.args import Arguments
-from piolet.modes.say import complain, warn
+from piolet.modes.say import complain, say, warn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -187,6 +187,8 @@ async def _run(mode: Screenless, options: RuntimeOptions, files: Sequence[InputF
     except BaseException:
         await runtime.dispose()
         raise
+    if not prompts:
+        say('There is no prompt, so nothing is sent: piolet -p "PROMPT", or pipe it in')
     if mode == "json":
         from piolet.modes.json import run_json
 

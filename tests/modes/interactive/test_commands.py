@@ -407,9 +407,14 @@ async def test_export_and_import(tmp_path: Path) -> None:
         await desk.see("New session started")
         await desk.submit('/import "a b.jsonl"')
         await desk.see("Import session")
+        await desk.see("a b.jsonl is opened.")
+        await desk.not_see("/resume leads back")
         desk.key("enter")
         await desk.see("Session imported from")
         await desk.see("One.")
+        await desk.submit('/import "a b.jsonl"')
+        await desk.see("/resume leads back to it.")
+        desk.key("escape")
         await desk.submit("/import missing.jsonl")
         await desk.see("Error: There is no file")
 
@@ -438,6 +443,28 @@ async def test_login_with_a_key_and_logout(tmp_path: Path) -> None:
         await desk.see("Removed the stored credentials for anthropic")
         assert json.loads(auth.read_text()) == {}
         await desk.not_see("secret")
+
+
+async def test_after_logout_no_model_of_the_provider_is_selected_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XAI_API_KEY", raising=False)
+    agent = tmp_path / "home/.pi/agent"
+    agent.mkdir(parents=True)
+    (agent / "auth.json").write_text('{"xai": {"type": "api_key", "key": "secret"}}')
+    async with opened(tmp_path) as desk:
+        [model, *_] = (one for one in desk.runtime.services.models.get_available() if one.provider == "xai")
+        await desk.runtime.session.set_model("xai", model.id)
+        await desk.see(model.id)
+        await desk.submit("/logout xai")
+        await desk.see(f"{model.key} can be used no longer. Removed the stored credentials for xai")
+        await desk.until(lambda: model.id not in desk.rows[-1])
+        await desk.submit("go")
+        await desk.see("Error: No model is selected: /model chooses one.")
+        await desk.until(lambda: desk.draft == "go")
+        desk.key("ctrl+c")
+        await desk.submit("/model test/scripted-1")
+        await desk.until(lambda: "scripted-1" in desk.rows[-1])
 
 
 class FakeLogin:

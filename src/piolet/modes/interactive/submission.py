@@ -11,7 +11,7 @@ from piolet.app.prompt import PromptRejected, UserPrompt
 from piolet.harness.errors import HarnessError
 from piolet.harness.session.errors import SessionError
 from piolet.modes.interactive.commands import table
-from piolet.modes.interactive.commands.models import NO_MODEL
+from piolet.modes.interactive.commands.models import no_model
 from piolet.modes.interactive.commands.unknown import ask_about_unknown
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Submission:
             came_back = await self.take_back_queue() if isinstance(error, SessionError) else 0
             if not sent:
                 self._give_back(prompt.text)
-            reason = NO_MODEL if session.model is None else str(error)
+            reason = no_model(face) if session.model is None else str(error)
             face.presenter.error(reason if sent and not came_back else f"{reason.rstrip('.')}. {NOT_SENT}")
         finally:
             if take_back is not None:

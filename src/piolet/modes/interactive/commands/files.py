@@ -31,7 +31,10 @@ async def import_(face: Face, rest: str) -> None:
     if path is None or not _is_file(path):
         face.presenter.error(f"There is no file {path}" if path else "Usage: /import <path.jsonl>")
         return
-    if not await face.dialogs.confirm("Import session", f"The open session is replaced by a copy of {path}."):
+    stays = (
+        " The session that is open now stays; /resume leads back to it." if face.runtime.session.session.saved else ""
+    )
+    if not await face.dialogs.confirm("Import session", f"A copy of {path} is opened.{stays}"):
         face.presenter.status("Import cancelled")
         return
     try:

@@ -75,6 +75,11 @@ async def logout(face: Face, rest: str) -> None:
         return
     removed = await asyncio.to_thread(credentials.remove, provider)
     said = "Removed the stored credentials" if removed else "There are no stored credentials"
+    session = face.runtime.session
+    model = session.model
+    if model is not None and not face.runtime.services.models.has_configured_auth(model) and not session.is_streaming:
+        session.drop_model()
+        said = f"{model.key} can be used no longer. {said}"
     face.presenter.status(f"{said} for {provider}")
     face.refresh()
 

@@ -26,6 +26,11 @@ NO_MODEL = (
 )
 
 
+def no_model(face: Face) -> str:
+    """Return what to tell when no model is selected."""
+    return "No model is selected: /model chooses one." if face.runtime.services.models.get_available() else NO_MODEL
+
+
 class Choice(NamedTuple):
     """A model that was chosen; `save`: it becomes the default too."""
 
