@@ -113,8 +113,15 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         self._lent = False
 
     def _make_view(self) -> TranscriptView:
-        if not self.regular:
-            return TranscriptView(self.strips, transcript=self.transcript, id="transcript")
+        view = (
+            self._tail_view()
+            if self.regular
+            else TranscriptView(self.strips, transcript=self.transcript, id="transcript")
+        )
+        view.with_paint = self.face.progress.draw
+        return view
+
+    def _tail_view(self) -> TailView:
         return TailView(
             self.strips,
             self.scrollback,

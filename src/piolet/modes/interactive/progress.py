@@ -141,6 +141,7 @@ class Progress:
         """Show what is under way, and let time pass while something is."""
         app, busy = self._face.app, self.activity.busy
         changing = busy and (self.activity.animated or self._face.shell.running)
+        self.draw()
         self._tick()
         if changing and self._stop_ticking is None:
             self._stop_ticking = app.every(self.activity.seconds, self._tick)
@@ -152,9 +153,14 @@ class Progress:
             self._shown_progress = wanted
             app.write(controls.PROGRESS if wanted else controls.NO_PROGRESS)
 
+    def draw(self) -> None:
+        """Show what is under way as it is now."""
+        self._face.app.editor_area.set_busy(self.activity.line(time.monotonic()))
+
     def _tick(self) -> None:
         face = self._face
-        face.app.editor_area.set_busy(self.activity.line(time.monotonic()))
+        if not face.app.transcript_view.paints_soon:  # else it is drawn in the same frame
+            self.draw()
         face.presenter.tick()
         if face.shell.running:
             face.app.pending_view.redraw()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -74,6 +75,8 @@ class TranscriptView(Widget):
         self._found: Place | None = None
         self._lines: list[Line] = []
         self._visible: list[VisibleRow] = []
+        #: Draws what changes in the same frames.
+        self.with_paint: Callable[[], object] = lambda: None
         self._painted = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._dragging = False
@@ -156,6 +159,11 @@ class TranscriptView(Widget):
 
     # ---------------------------------------------------------------------------------------------------- painting
 
+    @property
+    def paints_soon(self) -> bool:
+        """Whether it will be painted within a frame."""
+        return self._timer is not None
+
     def paint_soon(self) -> None:
         """Paint within a frame, with whatever else changes until then."""
         if self._timer is None and self.is_attached:
@@ -171,6 +179,7 @@ class TranscriptView(Widget):
             self._timer.cancel()
             self._timer = None
         self._painted = time.monotonic()
+        self.with_paint()
         before, self._lines = self._lines, self._compose_lines()
         if len(before) != len(self._lines):
             self.refresh()
