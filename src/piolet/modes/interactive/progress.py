@@ -141,7 +141,6 @@ class Progress:
         """Show what is under way, and let time pass while something is."""
         app, busy = self._face.app, self.activity.busy
         changing = busy and (self.activity.animated or self._face.shell.running)
-        self.draw()
         self._tick()
         if changing and self._stop_ticking is None:
             self._stop_ticking = app.every(self.activity.seconds, self._tick)
