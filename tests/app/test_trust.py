@@ -61,6 +61,14 @@ async def test_a_decision_holds_for_links_and_folders_below(tmp_path: Path, proj
     assert trust.store.nearest(tmp_path / "other") is True
 
 
+async def test_alone_a_folder_needs_a_decision_of_its_own(tmp_path: Path, project: Path) -> None:
+    TrustStore(tmp_path / "agent").save({str(project.parent): True})
+    trust = ProjectTrust(tmp_path / "agent", tmp_path / "home")
+    assert not await trust.decide(project, alone=True)
+    TrustStore(tmp_path / "agent").save({str(project): True})
+    assert await ProjectTrust(tmp_path / "agent", tmp_path / "home").decide(project, alone=True)
+
+
 async def test_a_renamed_folder_is_asked_about_again(tmp_path: Path, project: Path) -> None:
     TrustStore(tmp_path / "agent").save({str(project): True})
     renamed = project.rename(tmp_path / "renamed")

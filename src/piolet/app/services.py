@@ -114,7 +114,7 @@ async def load_services(
         if previous is None:
             notices += await fetch_named(options, files.settings)
         async with asking(cwd, files.settings, environment) if asking and trust.asks_hooks(cwd) else nullcontext():
-            trusted = await _decide(trust, cwd, files.settings, hooks, ask, notices)
+            trusted = await _decide(trust, cwd, files.settings, hooks, ask, notices, environment)
         if kept or trusted:
             files.project_trusted = trusted
             files.reload()
@@ -160,13 +160,25 @@ def _broken_credentials(models: Models) -> str | None:
 
 
 async def _decide(
-    trust: ProjectTrust, cwd: Path, settings: Settings, hooks: Hooks | None, ask: Ask | None, notices: list[str]
+    trust: ProjectTrust,
+    cwd: Path,
+    settings: Settings,
+    hooks: Hooks | None,
+    ask: Ask | None,
+    notices: list[str],
+    environment: Environment,
 ) -> bool:
     async def ask_nobody(folder: str, choices: Sequence[TrustOption]) -> TrustOption | None:
         notices.append(untrusted_notice(cwd))
         return None
 
-    trusted = await trust.decide(cwd, default=settings.default_project_trust, hooks=hooks, ask=ask or ask_nobody)
+    trusted = await trust.decide(
+        cwd,
+        default=settings.default_project_trust,
+        hooks=hooks,
+        ask=ask or ask_nobody,
+        alone=environment.kind == "sandbox",  # what is below a trusted folder may have been made from inside
+    )
     notices += trust.unsaved
     trust.unsaved.clear()
     return trusted

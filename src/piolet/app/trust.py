@@ -133,15 +133,16 @@ class ProjectTrust:
         default: DefaultProjectTrust = "ask",
         hooks: Hooks | None = None,
         ask: Ask | None = None,
+        alone: bool = False,
     ) -> bool:
         """Return whether the files of `cwd` may be loaded.
 
         `hooks` are asked first, then the saved decision and the `default` of the user's settings count; without `ask`
-        an open question means no. Raises `TrustError`.
+        an open question means no. `alone`: trust in a folder above does not count. Raises `TrustError`.
         """
         folder = str(_real(cwd))
         if folder not in self._decided:
-            self._decided[folder] = await self._decide(folder, default, hooks, ask)
+            self._decided[folder] = await self._decide(folder, default, hooks, ask, alone)
         return self._decided[folder]
 
     def asks_hooks(self, cwd: Path) -> bool:
@@ -152,7 +153,9 @@ class ProjectTrust:
         """Return whether a flag or a saved decision says yes, without asking anybody. Raises `TrustError`."""
         return self._flag if self._flag is not None else self.store.nearest(_real(cwd)) is True
 
-    async def _decide(self, folder: str, default: DefaultProjectTrust, hooks: Hooks | None, ask: Ask | None) -> bool:
+    async def _decide(
+        self, folder: str, default: DefaultProjectTrust, hooks: Hooks | None, ask: Ask | None, alone: bool
+    ) -> bool:
         if self._flag is not None:
             return self._flag
         if not needs_trust(Path(folder), self._home):
@@ -165,6 +168,8 @@ class ProjectTrust:
                     self._save({folder: trusted})
                 return trusted
         saved = self.store.nearest(Path(folder))
+        if saved and alone:
+            saved = self.store.read().get(folder)
         if saved is not None:
             return saved
         if default != "ask":

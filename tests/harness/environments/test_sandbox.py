@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from piolet.harness.environments.base import Unreachable
-from piolet.harness.environments.sandbox import SandboxEnvironment, git_folder
+from piolet.harness.environments.repository import git_folder
+from piolet.harness.environments.sandbox import SandboxEnvironment
 from tests.support.far import why_no_sandbox
 from tests.support.run import ROOT
 
@@ -218,6 +219,75 @@ async def test_all_of_a_repository_can_be_written_from_a_folder_in_it(
     assert (await environment.run(["git", "status"])).code == 0
 
 
+async def test_the_pipes_of_its_shells_cannot_be_replaced_or_made(sandbox: Callable[..., Any]) -> None:
+    environment = await sandbox()
+    moved = "for f in /dev/piolet/*; do mv $f $f.x; done"
+    for command in (moved, ": > /dev/piolet/99.0", "ln -s x /dev/piolet/y"):
+        assert "Read-only file system" in await output(environment, f"{{ {command}; }} 2>&1")
+    assert await output(environment, "echo still works") == "still works\n"
+
+
+@pytest.mark.parametrize("own_settings", [False, True])
+async def test_git_is_led_to_no_other_settings(sandbox: Callable[..., Any], tmp_path: Path, own_settings: bool) -> None:
+    project = tmp_path / "project"
+    if own_settings:
+        subprocess.run(["git", "config", "extensions.worktreeConfig", "true"], cwd=project, check=True)
+    environment = await sandbox()
+    evil = (
+        "mkdir evil; cp -r .git/objects .git/refs .git/HEAD evil; printf '[core]\\n fsmonitor=\"touch run; false\"\\n'"
+    )
+    lead = "echo ../evil > .git/commondir; cp evil/config .git/config.worktree; mv .git/commondir .git/c"
+    await output(environment, f"{evil} > evil/config; {lead}; git add -A; git gc -q")
+    for end in (False, True):
+        if end:
+            await environment.close()
+        subprocess.run(["git", "status"], cwd=project, check=True, stdout=subprocess.DEVNULL)
+        assert not (project / "run").exists()
+    assert not (project / ".git/commondir").exists()
+
+
+async def test_another_worktree_of_the_repository_is_not_led_away(tmp_path: Path, home: Path) -> None:
+    main, other = home / "main", home / "other"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", main], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], cwd=main, check=True)
+    subprocess.run(["git", "worktree", "add", "-q", other], cwd=main, check=True)
+    environment = SandboxEnvironment(str(main), home=str(home))
+    await environment.connect()
+    assert "Read-only" in await output(environment, "{ echo /evil > .git/worktrees/other/commondir; } 2>&1")
+    await output(environment, "mv .git/worktrees/other x; mv .git/worktrees y; mkdir -p .git/worktrees/other")
+    await environment.close()
+    assert subprocess.run(["git", "status"], cwd=other, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("link", "target"), [(".git", "real.git"), (".git/hooks", "../hooks"), (".pi", "conf")])
+def test_what_is_kept_from_change_must_not_be_a_link(tmp_path: Path, home: Path, link: str, target: str) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path / "p"], check=True)
+    place = tmp_path / "p" / link
+    if place.exists():
+        place.rename(tmp_path / "p" / "moved")
+    (place.parent / target).mkdir(parents=True)
+    place.symlink_to(target)
+    with pytest.raises(ValueError, match="is a symbolic link"):
+        SandboxEnvironment(str(tmp_path / "p"), home=str(home))
+
+
+def test_settings_must_not_lead_to_files_that_can_be_changed(tmp_path: Path, home: Path) -> None:
+    (tmp_path / "p/.pi").mkdir(parents=True)
+    (tmp_path / "p/settings.json").write_text("{}")
+    (tmp_path / "p/.pi/settings.json").symlink_to("../settings.json")
+    with pytest.raises(ValueError, match="is a symbolic link"):
+        SandboxEnvironment(str(tmp_path / "p"), home=str(home))
+
+
+async def test_what_a_second_sandbox_still_needs_stays(sandbox: Callable[..., Any], tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "project/.pi")
+    first = await sandbox()
+    second = await sandbox()
+    await first.close()
+    assert "Read-only" in await output(second, "{ mkdir -p .pi/extensions; echo x > .git/commondir; } 2>&1")
+
+
 async def test_it_has_no_powers_and_sees_no_other_process(sandbox: Callable[..., Any]) -> None:
     environment = await sandbox()
     shown = await output(environment, "grep -E 'Cap(Eff|Prm)|NoNewPrivs' /proc/self/status; echo; ls /proc")
@@ -272,8 +342,7 @@ def test_nothing_in_it_outlives_a_killed_process(tmp_path: Path, home: Path) -> 
     project.mkdir()
     code = f"""
 import asyncio, time
-from piolet.harness.environments.sandbox import SandboxEnvironment, git_folder
-from tests.support.run import ROOT
+from piolet.harness.environments.sandbox import SandboxEnvironment
 async def main():
     environment = SandboxEnvironment({str(project)!r}, home={str(home)!r})
     await environment.connect()

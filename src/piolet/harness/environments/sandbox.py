@@ -12,19 +12,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from piolet.harness.environments.base import Unreachable
 from piolet.harness.environments.far_scripts import LAUNCHER
 from piolet.harness.environments.far_shell import FarShell
 from piolet.harness.environments.processes import kill_group, live_groups, reap_killed
+from piolet.harness.environments.repository import git_folder, guarded, repository_root, stand_ins
 from piolet.harness.environments.shell import ShellEnvironment, last_lines
 
 if TYPE_CHECKING:
@@ -68,10 +69,15 @@ class SandboxEnvironment(ShellEnvironment):
         self._readable_home = readable_home
         self._hidden = tuple(map(os.path.realpath, hidden))
         self._settings = [os.path.join(folder, ".pi") for folder in dict.fromkeys((self._project, self.cwd))]
+        self._refuse_links()
         self._made = [folder for folder in self._settings if not os.path.isdir(folder)]
         self._own = tempfile.mkdtemp(prefix="piolet-sandbox-")
         for name in ("home", "tmp", "none", "pipes"):
             os.mkdir(os.path.join(self._own, name), 0o700)
+        # Shared by all sandboxes over the project: what one has made is of use to the others.
+        self._in_use = os.open(self._project, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(self._in_use, fcntl.LOCK_SH)
+        self._stands_in: list[str] = []  # files that were made so that none can be made from inside
         self._starter: subprocess.Popen[bytes] | None = None
         self._started_in: object = None
         self._numbers = count()
@@ -88,9 +94,38 @@ class SandboxEnvironment(ShellEnvironment):
 
     def _remove(self) -> None:
         shutil.rmtree(self._own, ignore_errors=True)
+        if self._in_use < 0:
+            return
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(self._in_use, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._remove_guards()
+        os.close(self._in_use)
+        self._in_use = -1
+
+    def _remove_guards(self) -> None:
         for folder in self._made:
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
+        for path in self._stands_in:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+    def _refuse_links(self) -> None:
+        """Raise ValueError if what is to be kept from change is reached through a link: that can be led elsewhere."""
+        guards = [] if self._git is None else [os.path.join(self._git, "hooks"), *guarded(self._project, self._git)]
+        places = [*self._settings, os.path.join(self._project, ".git"), *guards]
+        links = [place for place in places if os.path.islink(place)]
+        for settings in self._settings:
+            for folder, folders, files in os.walk(settings):
+                for path in (os.path.join(folder, name) for name in (*folders, *files)):
+                    target = os.path.realpath(path) if os.path.islink(path) else path
+                    if _is_around(self._project, target) and not any(_is_around(s, target) for s in self._settings):
+                        links.append(path)
+        if links:
+            raise ValueError(
+                f"{links[0]} is a symbolic link, and what it leads to could be changed from inside of a sandbox: put "
+                "that in its place"
+            )
 
     # ------------------------------------------------------------------------------------------------------ shells
 
@@ -125,6 +160,7 @@ class SandboxEnvironment(ShellEnvironment):
         if self._starter is not None and (self._starter.poll() is not None or now != self._started_in):
             self._end()
         if self._starter is None:
+            self._make_guards()
             with tempfile.TemporaryFile() as errors:
                 try:
                     starter = subprocess.Popen(
@@ -171,7 +207,9 @@ class SandboxEnvironment(ShellEnvironment):
         resolver = os.path.realpath("/etc/resolv.conf")
         if self._network and resolver.startswith("/run/"):
             options += ["--ro-bind", resolver, resolver]
-        options += ["--bind", f"{self._own}/tmp", "/tmp", "--bind", f"{self._own}/pipes", _PIPES]
+        options += ["--bind", f"{self._own}/tmp", "/tmp"]
+        # Pipes can be written where the folder cannot: else others could take their places, and be opened from here.
+        options += ["--ro-bind", f"{self._own}/pipes", _PIPES]
         if self._home != "/" and os.path.isdir(self._home):
             shown_home = ("--ro-bind", self._home) if self._readable_home else ("--bind", f"{self._own}/home")
             options += [*shown_home, self._home]
@@ -181,8 +219,9 @@ class SandboxEnvironment(ShellEnvironment):
         for folder in folders_down(self._project, self.cwd):
             options += ["--bind-try", folder, folder]
         if self._git is not None:  # git runs what hooks and settings say, outside of the sandbox
-            hooks, config = (os.path.join(self._git, name) for name in ("hooks", "config"))
-            options += ["--bind-try", self._git, self._git, "--ro-bind-try", config, config]
+            hooks = os.path.join(self._git, "hooks")
+            options += ["--bind-try", self._git, self._git]
+            options += [word for path in guarded(self._project, self._git) for word in ("--ro-bind-try", path, path)]
             if os.path.isdir(self._git):
                 options += ["--ro-bind", hooks if os.path.isdir(hooks) else f"{self._own}/none", hooks]
         link = os.path.join(self._project, ".git")
@@ -193,7 +232,16 @@ class SandboxEnvironment(ShellEnvironment):
             if os.path.isdir(os.path.dirname(settings)):
                 # Extensions of the project run outside of the sandbox: none may be put there from inside.
                 options += ["--ro-bind", settings if os.path.isdir(settings) else f"{self._own}/none", settings]
+        if _is_around(self._project, self._own):
+            options += ["--tmpfs", self._own]
         return [*options, "--chdir", "/"]
+
+    def _make_guards(self) -> None:
+        """Make the files of the repository that must be there to be kept from change."""
+        for path, text in stand_ins(self._project, self._git).items() if self._git is not None else ():
+            with contextlib.suppress(OSError), open(path, "x") as file:
+                file.write(text)
+                self._stands_in.append(path)
 
     def _variables(self) -> Mapping[str, str]:
         kept = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
@@ -218,32 +266,3 @@ def folders_down(top: str, bottom: str) -> list[str]:
     while folders[-1] != top:
         folders.append(os.path.dirname(folders[-1]))
     return folders[::-1]
-
-
-def repository_root(folder: str) -> str | None:
-    """Return the nearest folder at or above `folder` that has ``.git``, None if there is none."""
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-    return folder
-
-
-def git_folder(project: str) -> str | None:
-    """Return the folder where git keeps the repository of a project.
-
-    For a linked worktree that is the main repository's. Only if that knows the worktree: the link is a file of the
-    project, which must not open any other folder.
-    """
-    path = os.path.join(project, ".git")
-    if os.path.isdir(path) and not os.path.islink(path):
-        return path
-    with contextlib.suppress(OSError, ValueError):
-        link = Path(path).read_text()
-        admin = os.path.realpath(os.path.join(project, link.removeprefix("gitdir:").strip()))
-        back = Path(admin, "gitdir").read_text().strip()
-        common = os.path.realpath(os.path.join(admin, Path(admin, "commondir").read_text().strip()))
-        if os.path.realpath(back) == os.path.realpath(path) and os.path.isdir(os.path.join(common, "objects")):
-            return common
-    return None
