@@ -15,9 +15,8 @@ WARNING_PERCENT, ERROR_PERCENT = 70, 90
 @dataclass(frozen=True, slots=True)
 class FooterView:
     """What the footer says. Token counts and `cost` (US dollars) are of the whole session; `hit_percent` is that of the
-    last request. `context_percent` None: not known right now. `thinking` is empty for a model that does not reason;
-    `routed`: the model that a virtual model chose. `providers`: how many are usable. `elsewhere`: where tools act,
-    empty for here."""
+    last request. `context_percent` None: not known right now. `thinking` is empty for a model that does not reason.
+    `providers`: how many are usable. `elsewhere`: where tools act, empty for here."""
 
     cwd: str
     branch: str = ""
@@ -36,7 +35,6 @@ class FooterView:
     providers: int = 1
     model: str = ""
     thinking: str = ""
-    routed: str = ""
     home: str = ""
     elsewhere: str = ""
 
@@ -103,8 +101,6 @@ def _context(view: FooterView) -> Line:
 
 def _model(view: FooterView) -> str:
     text = one_line(view.model) or "no model"
-    if view.routed:
-        text += f" → {one_line(view.routed)}"
     if view.thinking:
         text += " • thinking off" if view.thinking == "off" else f" • {view.thinking}"
     return text
