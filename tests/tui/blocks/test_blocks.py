@@ -232,7 +232,7 @@ def test_counts_are_short(number: int, text: str) -> None:
 def test_the_footer_says_where_what_it_cost_and_which_model() -> None:
     view = FooterView(
         "/home/u/src", "main", "fix it", 1200, 50, 300, 0, 42.4, 0.1234, False, 12.34, 200_000, True, "stub", 2, "m1",
-        "high", "", "/home/u",
+        "high", "/home/u",
     )  # fmt: skip
     first, second = map(line_text, footer_lines(view, 100))
     assert first == "~/src (main) • fix it"
