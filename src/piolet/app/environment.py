@@ -6,6 +6,7 @@ another place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from piolet.app.json_files import read_text
 from piolet.app.options import RuntimeOptions
 from piolet.app.settings import Settings, SettingsError
 from piolet.app.settings_files import SettingsFiles
+from piolet.base.regex import compiled_later
 from piolet.harness.environments.base import Environment
 from piolet.harness.environments.local import LocalEnvironment
 from piolet.harness.prompt.parts import Skills
@@ -22,20 +24,28 @@ from piolet.harness.session.session import Session
 
 #: The type of the ``custom`` entry that says where tools act from there on.
 NOTE: Final = "piolet.environment"
+#: In a broken settings file: it speaks of a place, or ends within the object that would.
+_ABOUT_PLACE: Final = compiled_later(r"\benv|sandbox|piolet[^}]*\Z", re.IGNORECASE)
 
 
 def choice(options: RuntimeOptions, settings: Settings) -> str:
     """Return the text that says where tools act: ``local`` unless something else was chosen."""
-    return options.environment or settings.environment or "local"
+    if options.environment is not None:
+        return options.environment
+    return settings.environment or "local"
 
 
 def first_choice(options: RuntimeOptions, files: SettingsFiles) -> str:
     """Return the `choice` at the start. Raises `SettingsError` if the user's file cannot be used and may choose.
 
-    It counts as empty for all else; but a comma that is missing must not lift a sandbox.
+    It counts as empty for all else; but a comma that is missing, or a wrong letter, must not lift a sandbox.
     """
     for problem in files.problems:
-        if problem.scope == "user" and not options.environment and _may_choose(problem.path):
+        if problem.scope == "project" or options.environment is not None:
+            continue
+        if problem.key and problem.key.may_choose_place:
+            raise SettingsError(f"{problem.message} Nothing was started: correct it, or choose with --env")
+        if not problem.key and _may_choose(problem.path):
             raise SettingsError(
                 f"{problem.message}. It may say where tools act (piolet.environment), so nothing was started: repair "
                 "it, or choose with --env (on this machine: --env local)"
@@ -44,8 +54,10 @@ def first_choice(options: RuntimeOptions, files: SettingsFiles) -> str:
 
 
 def _may_choose(file: Path) -> bool:
+    if file.is_symlink() and not file.exists():
+        return True
     try:
-        return '"environment"' in (read_text(file) or "")
+        return _ABOUT_PLACE.search(read_text(file) or "") is not None
     except OSError:
         return True
     except ValueError:  # no UTF-8; or no file, and so without content

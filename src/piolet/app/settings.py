@@ -93,7 +93,7 @@ def _str(value: Any) -> str | None:
 
 def _place(value: Any) -> str | None:
     """Where tools act: what cannot be one must not be taken for no sandbox."""
-    if value is not None and not isinstance(value, str):
+    if value is not None and not (isinstance(value, str) and value):
         raise ValueError(f"{value!r} is no place for tools to act; write a text such as sandbox")
     return value
 

@@ -23,6 +23,7 @@ from piolet.app.json_files import (
     write_text,
 )
 from piolet.app.settings import Key, Settings, SettingsError
+from piolet.app.settings_spelling import Misspelled, misspelled
 from piolet.base.dirlock import LockError, dir_lock
 
 T = TypeVar("T")
@@ -30,11 +31,12 @@ Scope: TypeAlias = Literal["user", "project"]
 
 
 class SettingsProblem(Struct, frozen=True):
-    """A file that could not be used and counts as empty."""
+    """A file that could not be used and counts as empty; or, with `key`, what in it counts for nothing."""
 
     scope: Scope
     path: Path
     message: str
+    key: Misspelled | None = None
 
 
 class SettingsFiles:
@@ -54,7 +56,7 @@ class SettingsFiles:
         self.reload()
 
     def reload(self) -> None:
-        """Read the files again; `problems` then tells of those that could not be used."""
+        """Read the files again; `problems` then tells of what could not be used."""
         self.problems = []
         self.settings.replace(self._read("user"), self._read("project") if self.project_trusted else {})
 
@@ -107,11 +109,22 @@ class SettingsFiles:
         file = self.paths[scope]
         try:
             values = read_object(file)
+            if not values:
+                _check_content(file)
         except (OSError, ValueError) as error:
             self.problems.append(SettingsProblem(scope, file, unusable(file, error)))
             return {}
         migrate(values)
+        self.problems += [SettingsProblem(scope, file, f"{file}: {key}", key) for key in misspelled(values)]
         return values
+
+
+def _check_content(file: Path) -> None:
+    """Raise ValueError for a file that is there and says nothing: it was cut off, or its target is away."""
+    if read_text(file) == "":
+        raise ValueError("it is empty; without settings it holds {}")
+    if file.is_symlink() and not file.exists():
+        raise ValueError("it is a link that leads nowhere")
 
 
 def migrate(values: dict[str, Any]) -> None:

@@ -138,10 +138,15 @@ async def test_variables_that_sound_like_secrets_do_not_get_in(
 ) -> None:
     for name in ("OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "SSH_AUTH_SOCK", "npm_auth"):
         monkeypatch.setenv(name, "treasure")
+    for name in ("MY_PASS", "DB_PWD", "CREDENTIALS"):
+        monkeypatch.setenv(name, "treasure")
+    monkeypatch.setenv("DATABASE_URL", "pg://me:treasure@host/db")
+    monkeypatch.setenv("HOMEPAGE", "https://host:8080/a@b")
     monkeypatch.setenv("GIT_AUTHOR_NAME", "me")
     shown = await output(await sandbox(), "env")
     assert "treasure" not in shown.replace("npm_auth", "")
     assert "GIT_AUTHOR_NAME=me" in shown
+    assert "HOMEPAGE=https://host:8080/a@b" in shown
 
 
 async def test_there_is_no_network_unless_it_is_asked_for(sandbox: Callable[..., Any]) -> None:

@@ -31,7 +31,11 @@ from piolet.harness.environments.shell import ShellEnvironment, last_lines
 if TYPE_CHECKING:
     import subprocess
 
-_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPH|CREDENTIAL|COOKIE|_AUTH(?!OR)|_PAT$|_SOCK$|^DBUS_", re.I)
+_SECRET: Final = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|PASSPH|(?:^|_)PASS$|_PWD$|CREDENTIAL|COOKIE|_AUTH(?!OR)|_PAT$|_SOCK$|^DBUS_", re.IGNORECASE
+)
+#: In a value: an address with a password.
+_WITH_PASSWORD: Final = re.compile(r"://[^/@\s]*:[^/\s]+@")
 _UNSHARED: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 #: Where the sandbox has the named pipes of its shells, and the program that starts a shell for each number it reads. If
 #: this process is gone, it leaves nothing behind.
@@ -244,7 +248,10 @@ class SandboxEnvironment(ShellEnvironment):
                 self._stands_in.append(path)
 
     def _variables(self) -> Mapping[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
+        def is_secret(name: str, value: str) -> bool:
+            return bool(_SECRET.search(name) or _WITH_PASSWORD.search(value))
+
+        kept = {name: value for name, value in os.environ.items() if not is_secret(name, value)}
         return kept | {"HOME": self._home, "TMPDIR": "/tmp"}
 
     def _surroundings(self) -> object:
