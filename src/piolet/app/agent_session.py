@@ -208,6 +208,16 @@ class AgentSession:
             self.harness.agent.follow_ups.mode = mode
             self.services.files.set(Settings.follow_up_mode, mode)
 
+    def go_back_to(self, leaf: str | None) -> None:
+        """Make `leaf` the leaf again, since what came behind it is only in memory: no file can be made. Nothing is told
+        of it. Raises `PromptRejected` if something is under way."""
+        self.check_idle("go back")
+        if leaf is None:
+            self.session.reset_leaf()
+        else:
+            self.session.branch(leaf)
+        self.harness.context.rebuild()
+
     def check_idle(self, wanted: str) -> None:
         """Raise `PromptRejected` if something is under way that `wanted` would disturb."""
         operation = "a run" if self.is_streaming else self.harness.operation

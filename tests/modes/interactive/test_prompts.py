@@ -261,3 +261,19 @@ async def test_tries_that_fail_in_the_same_way_are_counted_in_one_line(tmp_path:
         assert desk.text.count("Error: ") == 3
         await desk.submit("three")
         await desk.see("Error: 401: no. Is the key of test right")
+
+
+async def test_a_first_prompt_whose_file_cannot_be_made_comes_back(tmp_path: Path) -> None:
+    async with opened(tmp_path, says("One."), says("Two.")) as desk:
+        folder = Path(desk.runtime.session.session.path or "").parent
+        folder.rmdir()
+        folder.write_text("no folder")
+        await desk.submit("hello there")
+        await desk.see("Not sent: the text is back")
+        await desk.until(lambda: desk.draft == "hello there")
+        assert desk.text.count("hello there") == 1
+        folder.unlink()
+        desk.key("enter")
+        await desk.see("Two.")
+        await desk.idle()
+        assert [message.role for message in desk.model.requests[-1].context.messages] == ["user"]

@@ -69,6 +69,10 @@ class Submission:
             if take_back is not None:
                 take_back()
             sent = not waits and _has_prompt_behind(leaf, session.session)
+            if sent and isinstance(error, SessionError) and not session.session.saved:
+                session.go_back_to(leaf)
+                face.opened.show_session()
+                sent = False
             came_back = await self.take_back_queue() if isinstance(error, SessionError) else 0
             if not sent:
                 self._give_back(prompt.text)
