@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from piolet.tui.canvas import Sheet, Stripes
+from piolet.tui.picture_drawing import Sheet, Stripes
 from piolet.tui.picture_painter import SheetPainter, Stretch, StripePainter, stretches, with_pictures
 from piolet.tui.spans import PictureRow
 from tests.support.graphics import KittyTerminal, picture

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
-from piolet.tui.canvas import Drawing, Sheet, Stripes
 from piolet.tui.image_protocols import kitty_forget, kitty_hide, kitty_send, kitty_show
+from piolet.tui.picture_drawing import Drawing, Sheet, Stripes
 from piolet.tui.pictures import free_number
 from piolet.tui.spans import PictureRow
 

@@ -1,5 +1,5 @@
 """Pictures in the transcript: which there are, and the cells that they take. Pure; what they look like is drawn by
-`piolet.tui.canvas`."""
+`piolet.tui.picture_drawing`."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
 """How an image file is delivered to a model: as it is, or smaller, upright and in a format that models take.
 
-Source: the tools specification, section 2, "Images". Pillow is imported only here, when an image is read.
+Source: the tools specification, section 2, "Images". Pillow is imported only when an image is read.
 """
 
 from __future__ import annotations
 
 import base64
 import io
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from piolet.base.image_files import image_file
 from piolet.harness.tools.options import ImageSettings
 from piolet.llm.messages import ImageContent
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _LOWER_QUALITIES: Final = (60, 40)
 _SHRINK: Final = 0.75
-_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")  # of some others Pillow lets programs do the decoding
 
 
 class ImageDelivery(Struct, frozen=True):
@@ -38,7 +37,7 @@ def deliver(data: bytes, mime_type: str, settings: ImageSettings) -> ImageDelive
     from PIL import Image
 
     try:
-        with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        with image_file(data) as image:
             image.load()
             size = (image.width, image.height)
             if mime_type != "image/bmp" and _within(size, settings) and _fits(data, settings):

@@ -162,11 +162,8 @@ def sequence_lines(talk: Talk, limit: int) -> list[Line]:
 def _places(talk: Talk) -> list[int]:
     """Return the columns of the participants, between those of the edges."""
     edge = len(talk.names) + 1
-    sizes = [
-        -3,
-        *(widest(rows) + 4 for rows in talk.names.values()),
-        -3,
-    ]  # the edges are those of the boxes beside them
+    # The edges are those of the boxes beside them.
+    sizes = [-3, *(widest(rows) + 4 for rows in talk.names.values()), -3]
     # From which participant to which there must be how many cells.
     needs = [(n, n + 1, (sizes[n] - 1) // 2 + sizes[n + 1] // 2 + 2) for n in range(edge)]
     depth = max((step.depth + 1 for step in talk.steps if isinstance(step, Rule)), default=0)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TypeAlias
 
-from piolet.tui.canvas import Drawing, Undrawable, draw
+from piolet.tui.picture_drawing import Drawing, Undrawable, draw
 from piolet.tui.picture_painter import Painter, PictureRows, SheetPainter, StripePainter, with_pictures
 from piolet.tui.pictures import CELL, Album, Picture
 from piolet.tui.spans import Line, PictureRow, picture_in

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from piolet.tui import canvas
-from piolet.tui.canvas import Sheet, Stripes, Undrawable, draw
+from piolet.tui import picture_drawing
+from piolet.tui.picture_drawing import Sheet, Stripes, Undrawable, draw
 from piolet.tui.terminal_caps import ImageProtocol
 from tests.support.graphics import iterm2_images, picture, sixel_images
 
@@ -109,7 +109,7 @@ def test_damaged_images_are_undrawable(protocol: ImageProtocol) -> None:
 
 
 def test_an_image_of_too_many_pixels_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(canvas, "MAX_PIXELS", 100)
+    monkeypatch.setattr(picture_drawing, "MAX_PIXELS", 100)
     with pytest.raises(Undrawable, match="20x10"):
         draw(encoded(Image.new("RGB", (20, 10))), 4, 1, (9, 18), "kitty")
 

@@ -1,18 +1,17 @@
 """Draws an image onto the cells that it takes, and cuts it into what a protocol takes.
 
-Decoding is Pillow's, which is imported here alone and only when there is something to draw. It may take a while, and
-images are foreign: call it in a thread, and be ready for `Undrawable`.
+Decoding is Pillow's. It may take a while, and images are foreign: call it in a thread, and be ready for `Undrawable`.
 """
 
 from __future__ import annotations
 
 import base64
 import io
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from piolet.base.image_files import image_file
 from piolet.tui.image_protocols import iterm2
 from piolet.tui.sixel import sixel
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_PIXELS = 40_000_000
-_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")  # of some others Pillow lets programs do the decoding
 _COLORS = 255  # of a sixel palette; the place behind them leaves what is there
 _OPAQUE = 128  # of 255, from which on a pixel is seen where there is no transparency
 
@@ -80,8 +78,7 @@ def _canvas(data: str, width: int, height: int) -> Image:
     from PIL import ImageOps
 
     canvas, side = images.new("RGBA", (width, height)), max(width, height)
-    file = io.BytesIO(base64.b64decode(data))
-    with warnings.catch_warnings(action="ignore"), images.open(file, formats=_FORMATS) as image:
+    with image_file(base64.b64decode(data)) as image:
         if image.width * image.height > MAX_PIXELS:
             raise Undrawable(f"{image.width}x{image.height} pixels are too many")
         image.draft("RGB", (side, side))
