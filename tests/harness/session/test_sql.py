@@ -123,7 +123,68 @@ def test_a_sqlite_file_is_private(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_database_in_memory_serves_too() -> None:
+def test_a_database_in_memory_is_one_for_all_threads() -> None:
+    store = SqlSessions("sqlite://")
+    id = begun(store).id
+
+    def work() -> None:
+        session = store.open(id)
+        for _ in range(5):
+            session.append_message(user())
+        begun(store)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.open(id).heads) == 42
+    assert len(store.list()) == 9
+    store.close()
+
+
+def test_an_engine_with_a_database_for_each_thread_is_refused() -> None:
+    from sqlalchemy import create_engine
+
+    engine = create_engine("sqlite://")
+    with pytest.raises(SessionError, match="poolclass=StaticPool"):
+        SqlSessions(engine)
+    engine.dispose()
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_what_is_written_to_a_file_that_was_taken_away_is_refused(replaced: bool, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'sessions.db'}"
+    store = SqlSessions(url)
+    session = begun(store)
+    for path in list(tmp_path.iterdir()):
+        path.rename(path.with_name(f"old-{path.name}"))
+    if replaced:
+        SqlSessions(url).close()
+    with pytest.raises(WriteFailed, match="deleted or replaced"):
+        session.append_message(user("lost"))
+    with pytest.raises(SessionError, match="deleted or replaced"):
+        store.list()
+    with pytest.raises(SessionError, match="deleted or replaced"):
+        store.open(session.id)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("nonsense", "SQLAlchemy knows no such database"),
+        ("nosuch://host/name", "SQLAlchemy knows no such database"),
+        ("postgresql+pg8000://host/name", "pip install pg8000"),
+        ("sqlite:////nowhere/at/all.db", "No such file"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_told(url: str, said: str) -> None:
+    with pytest.raises(SessionError, match=f"The database cannot be used: .*{said}"):
+        SqlSessions(url)
+
+
+def test_a_database_in_memory_of_the_caller_serves_too() -> None:
     from sqlalchemy import StaticPool, create_engine
 
     engine = create_engine("sqlite://", poolclass=StaticPool)

@@ -26,7 +26,7 @@ from piolet.harness.session.session import Session
 from piolet.harness.session.stores import SessionStore
 from tests.conformance import sessions
 from tests.conformance.sessions.keeping import Stored, kept_in
-from tests.harness.session.making import HEADER, answer, begun, said, shown, user, write
+from tests.harness.session.making import HEADER, answer, begun, said, shown, texts, user, write
 from tests.support.run import ROOT
 
 DATA = ROOT / "tests" / "data" / "conformance" / "sessions"
@@ -124,6 +124,65 @@ def test_two_new_sessions_of_one_id_do_not_mix(store: SessionStore) -> None:
     with pytest.raises(WriteFailed, match="exists already"):
         two.append_message(answer("yes"))
     assert len(store.open("same").heads) == 1
+
+
+def test_an_id_that_is_there_is_opened_and_not_created(store: SessionStore) -> None:
+    session = begun(store)
+    with pytest.raises(WriteFailed, match="exists already: open it"):
+        store.create("/w", session.id)
+    assert shown(store.open_or_create(session.id, "/w")) == ["hi", "yes"]
+
+
+def test_the_first_messages_of_all_who_come_at_once_are_kept(store: SessionStore) -> None:
+    start = threading.Barrier(4)
+
+    def come(number: int) -> None:
+        start.wait()
+        session = store.open_or_create("ada", "/w")
+        session.append_message(user(f"from {number}"))
+        session.append_message(answer("yes"))
+
+    threads = [threading.Thread(target=come, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    session = store.open("ada")
+    messages = [texts(session.build_context(head.id).messages)[-1] for head in session.heads if head.role == "user"]
+    assert sorted(messages) == [f"from {number}" for number in range(4)]
+    assert len(session.heads) == 8
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_closed_store_and_its_sessions_refuse_to_go_on(kind: str) -> None:
+    store: SessionStore = MemorySessions()
+    if kind == "sqlite":
+        pytest.importorskip("sqlalchemy")
+        from piolet.harness.session.sql import SqlSessions
+
+        store = SqlSessions("sqlite://")
+    session, draft = begun(store), store.create("/w")
+    store.close()
+    for one in (session, draft):
+        with pytest.raises(WriteFailed, match="was closed"):
+            one.append_message(user("no"))
+    with pytest.raises(SessionError, match="was closed"):
+        store.open(session.id)
+    with pytest.raises(SessionError, match="was closed"):
+        store.list()
+
+
+def test_a_claim_tells_of_another_session_object(store: SessionStore) -> None:
+    one = begun(store)
+    assert not one.claim()
+    with store.open(one.id) as two:
+        assert two.claim()
+    other = begun(store)
+    assert not other.claim()
+    one.close()
+    with store.open(one.id) as three:
+        assert not three.claim()
+    other.close()
 
 
 def test_a_read_only_session_is_not_appended_to(store: SessionStore) -> None:

@@ -46,6 +46,10 @@ class JsonlStorage:
         self._unsynced_name = False  # the file was made
 
     @property
+    def place(self) -> str:
+        return os.path.realpath(self.path)
+
+    @property
     def saved(self) -> bool:
         return self._draft is None
 

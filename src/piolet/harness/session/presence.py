@@ -15,16 +15,19 @@ from piolet.base.locks import share, try_exclusive
 
 
 class Presence:
-    """Says "in use" to others, until `close`. `others`: somebody said so before. Where locks fail, nobody ever does."""
+    """Says "in use" of the session at `place` (of a file its real path) to others, until `close`.
 
-    def __init__(self, session_path: str) -> None:
+    `others`: somebody said so before. Where locks fail, nobody ever does.
+    """
+
+    def __init__(self, place: str) -> None:
         self.others = False
         self._fd = -1
         self._path = ""
         with contextlib.suppress(OSError):
             folder = _folder()
             if folder is not None:
-                name = hashlib.sha256(os.fsencode(os.path.realpath(session_path))).hexdigest()[:32]
+                name = hashlib.sha256(os.fsencode(place)).hexdigest()[:32]
                 self._path = os.path.join(folder, name)
                 while self._fd < 0:
                     self._try()

@@ -147,11 +147,15 @@ class Session:
         self._log.sync()
 
     def claim(self) -> bool:
-        """Tell other processes that the session is in use, until `close`; return whether another has it in use."""
-        if self._presence is None and self.path is not None:
+        """Say that the session is in use, until `close`; return whether another `Session` of this user says so.
+
+        Other processes on this machine are heard too, but no other machine that shares a database.
+        """
+        place = self._log.storage.place
+        if self._presence is None and place is not None:
             from piolet.harness.session.presence import Presence
 
-            self._presence = Presence(self.path)
+            self._presence = Presence(place)
         return self._presence is not None and self._presence.others
 
     def close(self) -> None:

@@ -21,8 +21,10 @@ class SqlSessions(SessionStore):
 
     `database`: a URL as SQLAlchemy takes it (``sqlite:////folder/file``, ``postgresql+psycopg://host/name``), or an
     engine, which stays the caller's. Calls wait for the database; an append waits at most 10 seconds for others that
-    append to the same session (SQLite: to any). A line that an append has stored is as safe as the database makes what
-    is committed. Raises `SessionError` where the database refuses.
+    append to the same session (SQLite: to any). Threads may share it, each with `Session` objects of its own; a SQLite
+    database in memory is one for all of them. A SQLite file that was deleted or replaced is not used any more. A line
+    that an append has stored is as safe as the database makes what is committed. Raises `SessionError` where the
+    database refuses.
     """
 
     def __init__(self, database: str | Engine) -> None:
@@ -40,7 +42,7 @@ class SqlSessions(SessionStore):
             return [StoredSession(id, cwd_in(bytes(text)), changed) for id, changed, text in connection.execute(query)]
 
     def close(self) -> None:
-        """Close the connections, unless the engine is the caller's. Sessions that are open cannot be used any more."""
+        """Close the connections, unless the engine is the caller's; its sessions refuse everything then."""
         self._database.close()
 
     def _storage(self, id: str, draft: bytes | None = None) -> SqlSessionStorage:

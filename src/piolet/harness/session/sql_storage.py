@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final
 
 import sqlalchemy as sql
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
-from piolet.base.ids import now_ms
+from piolet.base.ids import now_ms, uuid7
 from piolet.harness.session.jsonl import LOCK_SECONDS
 from piolet.harness.session.storage import BOM, Change, Line, Storage, Text
 
@@ -41,45 +42,71 @@ LINES: Final = sql.Table(
 
 
 class Database:
-    """The tables in one database. Failures are OSError. `name` has no password."""
+    """The tables in one database. Failures are OSError. `name` has no password; no two databases have one `place`."""
 
     def __init__(self, database: str | sql.Engine) -> None:
         self._owns_engine = isinstance(database, str)
-        if isinstance(database, str):
-            url = sql.make_url(database)
-            options: dict[str, Any] = {}
-            if url.get_backend_name() == "sqlite":
-                _make_private(url.database)
-                options["connect_args"] = {"timeout": LOCK_SECONDS}
-            database = sql.create_engine(url, pool_pre_ping=True, **options)
-        self.engine = database
-        self.name = self.engine.url.render_as_string(hide_password=True)
+        self.engine = _engine(database) if isinstance(database, str) else database
+        self.name = self.place = self.engine.url.render_as_string(hide_password=True)
         self._dialect = self.engine.dialect.name
+        self._closed = False
+        self._file = ""  # of SQLite, empty in memory
+        self._identity: tuple[int, int] | None = None
+        self._turns = threading.RLock() if isinstance(self.engine.pool, sql.StaticPool) else None
         if self._dialect == "sqlite":
             sql.event.listen(self.engine, "connect", _prepare_sqlite)
         with _os_errors():
             _metadata.create_all(self.engine)
+            if self._dialect == "sqlite":
+                self._find_file()
 
     @contextmanager
     def reading(self) -> Iterator[sql.Connection]:
-        """Give a connection."""
-        with _os_errors(), self.engine.connect() as connection:
-            yield connection
+        """Give a connection. One that is shared by all threads is theirs in turn."""
+        self.check_open()
+        if self._turns is not None and not self._turns.acquire(timeout=LOCK_SECONDS):
+            raise TimeoutError(errno.ETIMEDOUT, "another thread keeps it locked")
+        try:
+            with _os_errors(), self.engine.connect() as connection:
+                yield connection
+        finally:
+            if self._turns is not None:
+                self._turns.release()
 
     @contextmanager
     def writing(self) -> Iterator[sql.Connection]:
         """Give a connection in a transaction that waits for locks 10 seconds at most; what is not committed is lost."""
-        with _os_errors(), self.engine.connect() as connection:
+        with self.reading() as connection:
             if self._dialect == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
+                self.check_open()
             elif self._dialect == "postgresql":
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_SECONDS:.0f}s'")
             yield connection
 
     def close(self) -> None:
-        """Close the connections, unless the engine is the caller's."""
+        """Close the connections, unless the engine is the caller's; nothing can be read or written any more."""
+        self._closed = True
         if self._owns_engine:
             self.engine.dispose()
+
+    def _find_file(self) -> None:
+        with self.engine.connect() as connection:
+            self._file = connection.exec_driver_sql("PRAGMA database_list").all()[0][2] or ""
+        if self._file:
+            self.place = self._file
+            self._identity = _identity(self._file)
+        elif isinstance(self.engine.pool, sql.SingletonThreadPool):
+            raise OSError(errno.EINVAL, "this engine gives each thread another one; make it with poolclass=StaticPool")
+        else:
+            self.place = uuid7()
+
+    def check_open(self) -> None:
+        """SQLite goes on with a file that was deleted, and all that is written goes with it: look before."""
+        if self._closed:
+            raise OSError(errno.EBADF, "the store of sessions was closed")
+        if self._file and _identity(self._file) != self._identity:
+            raise FileNotFoundError(errno.ENOENT, "the database file was deleted or replaced; open the store again")
 
 
 class SqlSessionStorage:
@@ -90,6 +117,7 @@ class SqlSessionStorage:
 
     def __init__(self, database: Database, id: str, draft: bytes | None = None) -> None:
         self.name = f"{id} in {database.name}"
+        self.place = f"{database.place} {id}"
         self.torn = False
         self._database = database
         self._id = id
@@ -133,6 +161,7 @@ class SqlSessionStorage:
     @contextmanager
     def locked(self) -> Iterator[Change]:
         if self._draft is not None:
+            self._database.check_open()
             yield "none"
             return
         query = sql.select(SESSIONS.c.lines).where(SESSIONS.c.id == self._id).with_for_update()
@@ -228,6 +257,36 @@ def _os_errors() -> Iterator[None]:
         raise OSError(errno.EIO, text.partition("\n")[0]) from error
 
 
+def _engine(url_text: str) -> sql.Engine:
+    options: dict[str, Any] = {}
+    try:
+        url = sql.make_url(url_text)
+        if url.get_backend_name() == "sqlite":
+            options["connect_args"] = {"timeout": LOCK_SECONDS}
+            if url.database in (None, "", ":memory:"):
+                options["poolclass"] = sql.StaticPool  # one for all threads: each connection has a database of its own
+                options["connect_args"]["check_same_thread"] = False
+            else:
+                _make_private(url.database)
+        return sql.create_engine(url, pool_pre_ping=True, **options)
+    except ArgumentError as error:
+        reason = (
+            "SQLAlchemy knows no such database; a URL is like sqlite:////folder/file or postgresql+psycopg://host/name"
+        )
+        raise OSError(errno.EINVAL, reason) from error
+    except ImportError as error:
+        raise OSError(errno.ENOENT, f"its driver is missing: pip install {error.name}") from error
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return device and inode of a file, None if there is none."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def _prepare_sqlite(connection: Any, record: object) -> None:
     """Leave transactions to us, and let readers go on while one writes."""
     connection.isolation_level = None
@@ -236,9 +295,9 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
     cursor.close()
 
 
-def _make_private(path: str | None) -> None:
+def _make_private(path: str) -> None:
     """Make the file of a SQLite database, for its owner alone: its companions get the same mode."""
-    if path and path != ":memory:" and not path.startswith("file:"):
+    if not path.startswith("file:"):
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 

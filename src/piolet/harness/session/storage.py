@@ -35,6 +35,10 @@ class Storage(Protocol):
         """The file, None if there never is one."""
 
     @property
+    def place(self) -> str | None:
+        """What tells it from all others on this machine; None if no other object can have these lines."""
+
+    @property
     def lasting(self) -> bool:
         """Whether `begin` puts the lines where a session is opened again."""
 
@@ -89,6 +93,7 @@ class MemoryStorage:
 
     def __init__(self, text: bytes | bytearray = b"") -> None:
         self.name = "in memory"
+        self.place: str | None = None
         self.saved = False
         self.torn = False
         self.text = bytearray(text)

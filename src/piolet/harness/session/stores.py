@@ -52,7 +52,7 @@ class SessionStore(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what is held. Sessions that are open cannot be used any more."""
+        """Give back what is held. The store and its sessions refuse to be read and written from then on."""
 
     @abstractmethod
     def _storage(self, id: str, draft: bytes | None = None) -> KeptStorage:
@@ -66,14 +66,35 @@ class SessionStore(ABC):
         """Remove a session with all its lines; return whether there was one."""
 
     def create(self, cwd: str, id: str | None = None, parent_session: str | None = None) -> Session:
-        """Return a new session. It is in the store when the model first answers. Raises `InvalidSessionId`."""
+        """Return a new session. It is in the store when the model first answers.
+
+        Raises `InvalidSessionId`, and `WriteFailed` if a session with that id is there already.
+        """
         header = new_header(cwd, id, parent_session)
+        if id is not None and self._holds(id):
+            raise WriteFailed(f"Session {id} in {self.name} exists already: open it, or call open_or_create")
         return Session.over(self._storage(header.id, draft_text(header)))
 
     def open(self, id: str, cwd_override: str | None = None, *, read_only: bool = False) -> Session:
         """Return the session with this id; it runs in `cwd_override` if that is given. Raises `UnknownSession`."""
         self._require(id)
         return Session.over(self._storage(id), cwd_override, read_only=read_only)
+
+    def open_or_create(self, id: str, cwd: str) -> Session:
+        """Return the session with this id; if there is none, a new one for `cwd` that is in the store at once.
+
+        Whoever calls it at the same time gets the same session. Raises `InvalidSessionId`, `WriteFailed`.
+        """
+        header = new_header(cwd, id)
+        if not self._holds(id):
+            storage = self._storage(id, draft_text(header))
+            try:
+                storage.begin()
+            except FileExistsError:
+                pass  # another was faster
+            except OSError as error:
+                raise WriteFailed(f"Session {storage.name} cannot be stored: {error.strerror}") from error
+        return self.open(id)
 
     def delete(self, id: str) -> None:
         """Remove a session with all its lines. Raises `UnknownSession`."""
@@ -144,10 +165,12 @@ class SessionStore(ABC):
         return Session.over(self._storage(header.id))
 
     def _require(self, id: str) -> None:
+        if not self._holds(id):
+            raise self._unknown(id)
+
+    def _holds(self, id: str) -> bool:
         with session_errors(f"Session {id} cannot be opened"):
-            if self._has(id):
-                return
-        raise self._unknown(id)
+            return self._has(id)
 
     def _unknown(self, id: str) -> UnknownSession:
         return UnknownSession(f"There is no session {id} in {self.name}")

@@ -36,7 +36,7 @@ def delete_session(path: str) -> Literal["trash", "deleted"]:
         raise SessionError(f"{path} cannot be read, so nobody knows whether it is a session; it was left as it is")
     if not os.path.isfile(path) or discover_header(path) is None:
         raise NotASession(f"{path} is not a session file; it was left as it is")
-    presence = Presence(path)
+    presence = Presence(os.path.realpath(path))
     presence.close()
     if presence.others:
         raise SessionError(f"{path} is in use; end that session first")
