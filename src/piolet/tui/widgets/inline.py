@@ -133,6 +133,15 @@ class InlineScreen(InlineWidget, Screen[None], inherit_bindings=False):
 
     app: InlineApp
 
+    def _compositor_refresh(self) -> None:
+        """Draw what was laid out last: the toolkit would ask twice how tall that is."""
+        if not self.app.is_inline:
+            super()._compositor_refresh()
+            return
+        self.app._display(self, self._compositor.render_inline(self._compositor.size))
+        self._dirty_widgets.clear()
+        self._compositor._dirty_regions.clear()
+
     def _screen_resized(self, size: Size) -> None:
         if not self.app.regular or size != self._compositor.size:  # else it was laid out so just now
             super()._screen_resized(size)
