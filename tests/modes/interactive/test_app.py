@@ -29,7 +29,7 @@ async def test_files_that_cannot_be_used_are_told_at_the_start_with_what_to_do(t
     names = ("auth.json", "settings.json", "keybindings.json", "models.json")
     for name in names:
         (agent / name).write_text('{"a":\n}')
-    async with opened(tmp_path, size=(250, 30)) as desk:
+    async with opened(tmp_path, size=(400, 30)) as desk:
         for name in names:
             await desk.see(name)
             [told] = [row for row in desk.rows if name in row]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from piolet.modes.interactive.face import Face
 
 _COMMAND = re.compile(r"/([\w:.?-]+)(?:\s+(.*))?\Z", re.DOTALL)
-NOT_SENT = "Not sent: the text is back in the editor; Enter sends it again."
+_NOT_SENT = "Not sent: the text is back in the editor; Enter sends it again."
 
 
 class Submission:
@@ -77,7 +77,7 @@ class Submission:
             if not sent:
                 self._give_back(prompt.text)
             reason = no_model(face) if session.model is None else str(error)
-            face.presenter.error(reason if sent and not came_back else f"{reason.rstrip('.')}. {NOT_SENT}")
+            face.presenter.error(reason if sent and not came_back else f"{reason.rstrip('.')}. {_NOT_SENT}")
         finally:
             if take_back is not None:
                 take_back()

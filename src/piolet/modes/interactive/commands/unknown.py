@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _BACK = ""
 
 #: What other programs call our commands.
-ELSEWHERE = {"help": "hotkeys", "?": "hotkeys", "exit": "quit", "clear": "new", "config": "settings"}
+_ELSEWHERE = {"help": "hotkeys", "?": "hotkeys", "exit": "quit", "clear": "new", "config": "settings"}
 
 
 async def ask_about_unknown(face: Face, name: str, known: Iterable[str]) -> str | None:
@@ -34,7 +34,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the command that is most like `name`: what is called so elsewhere, a slip of the fingers, or letters in
     their order; None if there is none. `known`: those beside our own."""
     names = [*(command.name for command in COMMANDS if not command.hidden), *known]
-    if name.lower() in ELSEWHERE:
-        return ELSEWHERE[name.lower()]
+    if name.lower() in _ELSEWHERE:
+        return _ELSEWHERE[name.lower()]
     found = get_close_matches(name, names, n=1, cutoff=0.6) or rank(name, names, str)
     return found[0] if found else None
