@@ -139,11 +139,15 @@ def test_regular_mode_leaves_an_image_in_the_scrollback(place: Place) -> None:
         until(terminal, lambda output: KittyTerminal.of(output).shown)
         terminal.send("more\r")
         terminal.wait_for("row 39")
-        rows = [*terminal.history, *terminal.lines]
-        read = next(y for y, row in enumerate(rows) if "read a.png" in row)
-        seen = next(y for y, row in enumerate(rows) if "seen" in row)
-        assert rows[read + 2 : read + 17] == [""] * 15
-        assert seen - read == 19
+
+        def in_its_place(_: str) -> bool:
+            rows = [*terminal.history, *terminal.lines]
+            read, seen = (
+                next((y for y, row in enumerate(rows) if words in row), 0) for words in ("read a.png", "seen")
+            )
+            return seen - read == 19 and rows[read + 2 : read + 17] == [""] * 15
+
+        terminal.wait_for(in_its_place)
         terminal.press("ctrl+d")
         terminal.wait_for_exit()
         ((_, keys),) = KittyTerminal.of(terminal.output).shown.values()
