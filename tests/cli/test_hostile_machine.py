@@ -49,6 +49,17 @@ def test_an_answer_that_cannot_be_written_is_an_error(place: Place, words: tuple
     assert error == "Error: Standard output cannot be written: No space left on device"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_an_export_that_cannot_be_written_is_an_error(place: Place) -> None:
+    assert place.run(*DEMO, "x" * 20000).exit == 0
+    (session,) = map(str, place.sessions())
+    for words in (("--export", session, "-"), ("sessions", "export", session, "-")):
+        error = error_of(place, redirected(place, ">/dev/full", *words))
+        assert error == "Error: Standard output cannot be written: No space left on device"
+    assert place.run("--export", session, "out.JSONL").exit == 0
+    assert (place.cwd / "out.JSONL").read_bytes().startswith(b'{"type":"session"')
+
+
 @pytest.mark.parametrize("words", [("--version",), ("--help",), (*DEMO, "x")])
 def test_a_reader_that_left_is_no_news(place: Place, words: tuple[str, ...]) -> None:
     done = place.run(*words, command=("bash", "-c", '"$0" "$@" | true; exit ${PIPESTATUS[0]}', *PIOLET))

@@ -36,7 +36,7 @@ def export(reference: str, out: str | None, options: RuntimeOptions) -> int:
     if out == "-":
         _print_page(str(path), options)
         return 0
-    if out is not None and out.endswith(".jsonl"):
+    if out is not None and out.lower().endswith(".jsonl"):
         with Session.open(str(path), read_only=True) as session, Progress("Exporting"):
             export_jsonl(session, os.path.join(options.cwd, os.path.expanduser(out)))
     else:
@@ -58,7 +58,21 @@ def _print_page(path: str, options: RuntimeOptions) -> None:
 
     with Session.open(path, read_only=True) as session:
         html = page(session, _secrets(options), asyncio.run(_surroundings(session, options)))
-    sys.stdout.buffer.write(html.encode("utf-8", "replace"))
+    write_out(html.encode("utf-8", "replace"))
+
+
+def write_out(data: bytes) -> None:
+    """Write an export to standard output. Raises `SessionError`; what could not be written is dropped."""
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.close(null)
+        raise SessionError(f"Standard output cannot be written: {error.strerror}") from None
 
 
 def _secrets(options: RuntimeOptions) -> Secrets:

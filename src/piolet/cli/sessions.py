@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -184,7 +183,9 @@ def _export(arguments: Namespace) -> int:
 
     with _open(arguments) as session, Progress("Exporting"):
         if arguments.file == "-":
-            sys.stdout.buffer.write(exported_text(session))
+            from piolet.cli.export import write_out
+
+            write_out(exported_text(session))
             return 0
         path = export_jsonl(session, arguments.file)
     return _print_result(arguments, {"path": path}, f"Exported to: {path}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def export(face: Face, rest: str) -> None:
     """``/export [PATH]``: a page, or JSONL if the path says so."""
     path = _path(face, rest)
-    if path is not None and path.endswith(".jsonl"):
+    if path is not None and path.lower().endswith(".jsonl"):
         written = export_jsonl(face.runtime.session.session, path)
     else:
         written = await face.runtime.export_html(path)
