@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from piolet.app.packages.manager import PackageManager
+from piolet.app.packages.sources import PackageError
+from piolet.app.resources.resolve import Places
+from piolet.app.settings_files import SettingsFiles
 from tests.support.run import PIOLET, Place
 from tests.support.server import ScriptedServer
 from tests.support.terminal import Terminal
@@ -103,12 +108,74 @@ def test_a_wheel_is_installed_with_its_resources_and_works_offline_afterwards(
     assert (place.agent / "pypi" / ".gitignore").read_text() == "*\n!.gitignore\n"
 
 
+def test_a_repository_of_this_machine_is_installed_with_a_tag_even_offline(
+    place: Place, repository: dict[str, str], tmp_path: Path
+) -> None:
+    offline = repository | {"PI_OFFLINE": "1"}
+    source = f"git:file://{tmp_path}/repositories/team/knots"
+    done = place.run("install", f"{source}@v1", env=offline)
+    assert (done.exit, done.stderr) == (0, "")
+    assert _settings(place)["packages"] == [f"{source}@v1"]
+    assert "skill:knots" in _commands(place)
+    failed = place.run("install", "git:file:///srv/nothing", env=offline)
+    assert "does not appear to be a git repository" in failed.stderr
+
+
+def test_what_is_no_package_is_refused_when_it_is_installed(place: Place) -> None:
+    for name in ("rope.whl", "pic.png"):
+        (place.cwd / name).write_text("x")
+    (place.cwd / "empty").mkdir()
+    (place.cwd / "broken" / "prompts").mkdir(parents=True)
+    (place.cwd / "broken" / "prompts" / "x.md").write_text("x")
+    (place.cwd / "broken" / "pi.toml").write_text("prompts = [")
+    manager = PackageManager(
+        SettingsFiles(place.agent, place.cwd, project_trusted=False), Places(place.cwd, place.agent, place.home)
+    )
+    for source, said in {
+        "": "no empty name",
+        "rope.whl": "is a wheel: install it where piolet is installed",
+        "pic.png": "is no package",
+        "/dev/null": "is no package",
+        "empty": "it offers no extensions, skills, prompts or themes",
+        "broken": "pi.toml cannot be used",
+        "dist:gone": "no installed distribution declares a package 'gone'",
+    }.items():
+        with pytest.raises(PackageError, match=re.escape(said)):
+            manager.install(source)
+    with pytest.raises(PackageError, match="no empty name"):
+        manager.remove(" ")
+    assert not (place.agent / "settings.json").exists()
+
+
+def test_a_package_of_the_project_is_noted_so_that_it_works_for_everybody(place: Place) -> None:
+    tea = place.cwd / "tools" / "tea"
+    (tea / "prompts").mkdir(parents=True)
+    (tea / "prompts" / "brew.md").write_text("Brew.")
+    settings = place.cwd / ".pi" / "settings.json"
+    for written in ("./tools/tea", str(tea), f"file://{tea}"):
+        assert place.run("install", "-l", "-a", written).exit == 0
+        assert json.loads(settings.read_text()) == {"packages": ["../tools/tea"]}
+    assert _commands(place, "-a") == ["brew"]
+    listed = place.run("list")
+    assert listed.stdout == "No packages are installed\n"
+    assert "With -a" in listed.stderr
+    assert place.run("remove", "-l", "-a", "tools/tea").exit == 0
+    assert not settings.exists()
+
+
+def test_a_broken_settings_file_is_the_reason_for_packages_that_are_missing(place: Place) -> None:
+    (place.cwd / ".pi").mkdir()
+    (place.cwd / ".pi" / "settings.json").write_text('{"packages": [')
+    for words in (("list", "-a"), ("remove", "-l", "-a", "./x")):
+        assert "settings.json cannot be used: it is no valid JSON" in place.run(*words).stderr
+
+
 def test_a_failed_installation_says_why_and_leaves_no_entry(place: Place, repository: dict[str, str]) -> None:
     done = place.run("install", "git:git.example/team/nothing", env=repository)
     assert done.exit == 1
     assert "could not be fetched" in done.stderr
     assert "Traceback" not in done.stderr
-    assert "git:HOST/USER/REPO" in place.run("install", "git:file:///srv/nothing", env=repository).stderr
+    assert "git:HOST/USER/REPO" in place.run("install", "git:/srv/nothing", env=repository).stderr
     assert not (place.agent / "settings.json").exists()
 
 
@@ -161,6 +228,8 @@ def test_entries_that_name_no_package_are_listed_and_can_be_removed(place: Place
     place.write_settings({"packages": broken})
     listed = place.run("list")
     assert [line.split("  ")[0] for line in listed.stdout.splitlines()] == broken
+    (place.cwd / "extensions").mkdir()
+    (place.cwd / "extensions" / "x.py").write_text("def extension(pi): pass\n")
     assert place.run("install", "./").exit == 0
     for source in broken:
         assert place.run("remove", source).exit == 0

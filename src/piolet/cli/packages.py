@@ -11,7 +11,7 @@ from pathlib import Path
 
 from piolet.app.options import RuntimeOptions, agent_dir
 from piolet.app.packages.manager import Installed, PackageManager
-from piolet.app.packages.sources import PackageError, is_package
+from piolet.app.packages.sources import PackageError, needs_network
 from piolet.app.resources.resolve import Places, Resource
 from piolet.app.services import project_trust
 from piolet.app.settings import SettingsError
@@ -19,7 +19,7 @@ from piolet.app.settings_files import Scope, SettingsFiles
 from piolet.base.urls import without_credentials
 from piolet.cli.command_parser import CommandParser
 from piolet.cli.progress import Progress
-from piolet.modes.say import complain, one_line
+from piolet.modes.say import complain, one_line, warn
 
 _SELF = ("self", "pi", "piolet")
 
@@ -70,6 +70,9 @@ def _manager(arguments: Namespace, scope: Scope | None = None) -> PackageManager
             "This project is not trusted: say so with -a, or answer the question of the interactive mode"
         )
     files = SettingsFiles(options.agent_dir, cwd, project_trusted=trusted)
+    for problem in files.problems:
+        if problem.scope == scope and problem.key is None:
+            warn(problem.message)
     return PackageManager(files, Places(cwd, options.agent_dir, home), scope)
 
 
@@ -77,10 +80,13 @@ def _managers(arguments: Namespace) -> list[PackageManager]:
     """Both scopes, or the one that was asked for. Without trust nothing of the project is read."""
     if arguments.local:
         return [_manager(arguments)]
+    managers = [_manager(arguments)]
     try:
-        return [_manager(arguments), _manager(arguments, "project")]
+        managers.append(_manager(arguments, "project"))
     except PackageError:
-        return [_manager(arguments)]
+        if not arguments.no_approve and Path(".pi", "settings.json").exists():
+            warn("Packages of this project are left out: it is not trusted. With -a it is, for this command")
+    return managers
 
 
 def _shown(text: str) -> str:
@@ -88,12 +94,14 @@ def _shown(text: str) -> str:
 
 
 def _install(arguments: Namespace) -> int:
-    if is_package(arguments.source):
+    if needs_network(arguments.source):
         _refuse_offline("install")
     manager = _manager(arguments)
     with Progress(_shown(f"Installing {arguments.source}")):
         installed = manager.install(arguments.source)
     print(_shown(f"Installed {installed.source} ({installed.path})"))
+    if installed.problem:
+        warn(_shown(f"Not all of it can be used: {installed.problem}"))
     return 0
 
 

@@ -12,6 +12,7 @@ from piolet.app.packages.sources import (
     PypiSource,
     identity,
     installed_path,
+    needs_network,
     parse_git,
     parse_source,
 )
@@ -80,6 +81,43 @@ def test_what_could_leave_its_folder_is_no_repository(text: str) -> None:
 )
 def test_sources_are_told_apart_by_their_prefix(text: str, expected: object) -> None:
     assert parse_source(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "ref"),
+    [
+        ("git:file:///srv/team/knots", "srv/team/knots", None),
+        ("git:file:///srv/knots.git@v1", "srv/knots", "v1"),
+        ("git: file:///srv/knots@feature/x ", "srv/knots", "feature/x"),
+    ],
+)
+def test_a_repository_of_this_machine_is_a_file_url(text: str, path: str, ref: str | None) -> None:
+    source = parse_source(text)
+    assert isinstance(source, GitSource)
+    assert (source.host, source.path, source.ref) == ("file", path, ref)
+    assert str(installed_path(source, BASE, HOME)) == f"/agent/git/file/{path}"
+    assert not needs_network(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *[
+            "git:file:///srv/../x",
+            "git:file:///srv/%2e%2e/x",
+            "git:file:////srv/x",
+            "git:file:///srv/x@--upload-pack=y",
+        ],
+        *["git:file://host/srv/x", "git:ext::sh -c x", "git:/srv/x", "git:file:///srv/x@", "git:--x/file:///srv/y"],
+    ],
+)
+def test_a_file_url_cannot_leave_its_folder_or_be_an_option(text: str) -> None:
+    assert parse_source(text) == LocalSource(text)
+
+
+def test_what_is_on_this_machine_needs_no_network() -> None:
+    wanted = {text: needs_network(text) for text in ("pypi:a", "npm:a", "git:h.x/u/r", "dist:a", "./a", "a.whl", "")}
+    assert [text for text, needs in wanted.items() if needs] == ["pypi:a", "npm:a", "git:h.x/u/r"]
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,8 @@ def _run(command: Sequence[str], what: str) -> None:
         raise PackageError(f"{command[0]} is needed for {what} and is not installed") from None
     if done.returncode:
         lines = [line for line in (done.stderr or done.stdout).strip().split("\n") if line.strip()]
-        reason = lines[-1] if lines else f"exit code {done.returncode}"
+        of_git = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
+        reason = (of_git or lines[-1:] or [f"exit code {done.returncode}"])[0]
         raise PackageError(f"{what} could not be fetched: {reason}")
 
 

@@ -8,18 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from piolet.app.packages.distributions import PACKAGES, entry_points
 from piolet.app.packages.fetch import Fetcher
 from piolet.app.packages.imports import own_folders
 from piolet.app.packages.manifest import KINDS
-from piolet.app.packages.sources import LocalSource, PackageError, identity, installed_path, parse_source
-from piolet.app.resources.resolve import Places, Resource, resolve_resources
+from piolet.app.packages.sources import LocalSource, PackageError, Source, identity, installed_path, parse_source
+from piolet.app.resources.resolve import Places, Resource, resolve_package, resolve_resources
 from piolet.app.settings_files import Scope, SettingsFiles
+from piolet.base.paths import resolve_path
 
 
 class Installed(Struct, frozen=True):
-    """An entry of ``packages``. `path`: where it is, or would be; None for what is no package, as `problem` says."""
+    """An entry of ``packages``. `path`: where it is, or would be; None for what is no package, as `problem` says.
+
+    Of one that was just installed, `problem` says what of it cannot be used.
+    """
 
     source: str
     scope: Scope
@@ -47,29 +52,36 @@ class PackageManager:
 
         Raises `PackageError`, `SettingsError`; the entry is made only when the package is there.
         """
-        source = parse_source(text)
+        source = _named(text)
         if isinstance(source, LocalSource):
             if text.startswith("git:"):
-                raise PackageError(f"{text} names no repository; write git:HOST/USER/REPO or a URL of https or ssh")
+                raise PackageError(
+                    f"{text} names no repository; write git:HOST/USER/REPO, a URL of https or ssh, or git:file:///PATH"
+                )
             text = self._stored_path(source)
             source = parse_source(text)
-        self._fetcher.fetch(source)
+        place = self._fetcher.fetch(source)
+        if isinstance(source, LocalSource):
+            _check_file(place)
+        problem = self._problem(text)
+        if problem and isinstance(source, LocalSource):
+            raise PackageError(f"{place} was not installed: {problem}")
         entries = self._entries()
-        place = self._find(text, entries)
-        if place is None:
+        index = self._find(text, entries)
+        if index is None:
             entries.append(text)
-        elif isinstance(entries[place], dict):
-            entries[place] = {**entries[place], "source": text}
+        elif isinstance(entries[index], dict):
+            entries[index] = {**entries[index], "source": text}
         else:
-            entries[place] = text
+            entries[index] = text
         self._files.write(["packages"], entries, self._scope)
-        return self._installed(text)
+        return replace(self._installed(text), problem=problem)
 
     def remove(self, text: str) -> None:
         """Take a package out of the settings and delete what was fetched. Raises `PackageError` if it is not there."""
         entries = self._entries()
         if text not in map(_source_of, entries):
-            source = parse_source(text)
+            source = _named(text)
             text = self._stored_path(source) if isinstance(source, LocalSource) else text
         place = self._find(text, entries)
         if place is None:
@@ -172,9 +184,44 @@ class PackageManager:
         return str(installed_path(source, self._places.base(resource.scope), self._places.home))
 
     def _stored_path(self, source: LocalSource) -> str:
-        """A path is given relative to the working directory; the settings keep it whole."""
-        path = Path(os.path.expanduser(source.path))
-        return str(path if path.is_absolute() else (self._places.cwd / path).resolve())
+        """A path is given relative to the working folder. The user's settings keep it whole; the project's relative to
+        themselves, for everybody who has the project, unless it leads elsewhere from the root."""
+        cwd = self._places.cwd
+        try:
+            path = resolve_path(source.path, str(cwd), home=str(self._places.home))
+        except ValueError as error:
+            raise PackageError(str(error)) from None
+        is_whole = source.path.startswith(("/", "~", "file:")) and not Path(path).is_relative_to(cwd)
+        if self._scope == "user" or is_whole:
+            return path
+        return os.path.relpath(path, self._places.base("project"))
+
+    def _problem(self, text: str) -> str | None:
+        """Return what is wrong with a package that is there; None if it offers something and all of it can be used."""
+        found = resolve_package(self._places, text, self._scope)
+        said = [missing.problem for missing in found.missing if missing.problem] + found.problems
+        if said:
+            return said[0]
+        if found.foreign or found.modules or any(found.resources.values()):
+            return None
+        return "it offers no extensions, skills, prompts or themes"
+
+
+def _named(text: str) -> Source:
+    if not text.strip():
+        raise PackageError("A package has no empty name; . is the working folder")
+    return parse_source(text)
+
+
+def _check_file(place: Path) -> None:
+    """Raise `PackageError` for what is neither a folder nor an extension."""
+    if place.suffix == ".whl":
+        raise PackageError(
+            f"{place} is a wheel: install it where piolet is installed (with pipx: pipx inject piolet FILE), "
+            "and what it declares is used without an entry"
+        )
+    if not place.is_dir() and not (place.is_file() and place.suffix == ".py"):
+        raise PackageError(f"{place} is no package: that is a folder, or one extension as a .py file")
 
 
 def _source_of(entry: Any) -> str:

@@ -18,6 +18,7 @@ from piolet.base.regex import compiled_later
 from piolet.base.urls import without_credentials
 
 _URL = compiled_later(r"(?P<scheme>https?|ssh|git)://(?:[^/@]*@)?(?P<host>[^/:@]+)(?::[0-9]+)?/(?P<path>[^#?]+)")
+_FILE_URL = compiled_later(r"git:\s*(?P<repo>file:///(?P<path>[^@#?]+))(?:@(?P<ref>[^-].*))?")
 _SCP = compiled_later(r"[^/@:]+@(?P<host>[^/:@]+):(?P<path>[^#?]+)")
 _SHORT = compiled_later(r"(?P<host>localhost|[^/:@]+\.[^/:@]+)/(?P<path>[^#?]+)")
 _EXACT_VERSION = compiled_later(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?")
@@ -112,7 +113,17 @@ def parse_source(text: str) -> Source:
         return _parse_pypi(text)
     if text.startswith("dist:"):
         return DistributionSource(text[5:].strip())
-    return parse_git(text) or LocalSource(text)
+    return parse_git(text) or _repository_here(text) or LocalSource(text)
+
+
+def needs_network(text: str) -> bool:
+    """Whether a source string names a package that is not on this machine."""
+    try:
+        source = parse_source(text)
+    except PackageError:
+        return False
+    is_here = isinstance(source, GitSource) and source.repo.startswith("file:")
+    return not is_here and not isinstance(source, LocalSource | DistributionSource)
 
 
 def is_package(text: str) -> bool:
@@ -147,6 +158,15 @@ def parse_git(text: str) -> GitSource | None:
     if match.re.pattern == _SHORT.pattern:
         repo = f"https://{repo}"
     return GitSource(repo, match["host"].lower(), path, ref or None)
+
+
+def _repository_here(text: str) -> GitSource | None:
+    """Return the repository of this machine that ``git:file:///path[@ref]`` names."""
+    match = _FILE_URL.fullmatch(text)
+    if match is None:
+        return None
+    path = match["path"].removesuffix("/").removesuffix(".git")
+    return GitSource(match["repo"], "file", path, match["ref"]) if _is_safe("file", path) else None
 
 
 def identity(source: Source, base_dir: Path, home: Path) -> str:

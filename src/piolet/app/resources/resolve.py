@@ -138,6 +138,13 @@ def resolve_named(places: Places, sources: Sequence[str]) -> Resolution:
     return finder.found
 
 
+def resolve_package(places: Places, source: str, scope: Scope) -> Resolution:
+    """Return what one package offers that is there."""
+    finder = _Finder(places)
+    finder.add_package(PackageEntry(source, scope), delta=False)
+    return finder.found
+
+
 def package_entries(values: Mapping[str, Any], scope: Scope) -> list[PackageEntry]:
     """Return the entries of ``packages``; what is neither a string nor an object with a source is left out."""
     entries = []
