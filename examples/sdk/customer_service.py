@@ -2,14 +2,17 @@
 
     python customer_service.py PROVIDER/MODEL "Where is order 7? I want my money back."
 
-A refund above the limit is refused by a hook, whatever the model thinks of it; a failing check refuses too.
+A refund below 1 franc, or one that brings the sum above the limit or the price, is refused by a hook, whatever the
+model thinks of it; a failing check refuses too.
 """
 
 import asyncio
 import sqlite3
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from piolet.agent import tool_from_function
 from piolet.harness import (
@@ -40,23 +43,27 @@ class Shop:
             "insert into orders values (?, ?, ?, 0)", [(7, "shipped on Monday", 30), (8, "lost by the carrier", 400)]
         )
 
-    def find_order(self, number: Annotated[int, "order number"]) -> dict[str, object]:
+    def find_order(self, number: Annotated[int, "order number"]) -> dict[str, Any]:
         """Look up an order."""
         row = self.database.execute("select state, price, refunded from orders where id = ?", (number,)).fetchone()
         if row is None:
             raise ValueError(f"there is no order {number}")
         return {"order": number, "state": row[0], "price": row[1], "refunded": row[2]}
 
-    def refund(self, number: Annotated[int, "order number"], amount: Annotated[int, "in francs"]) -> str:
+    def refund(self, number: Annotated[int, "order number"], amount: Annotated[int, "in francs", Meta(ge=1)]) -> str:
         """Pay back part of an order."""
         self.database.execute("update orders set refunded = refunded + ? where id = ?", (amount, number))
         return f"{amount} francs paid back for order {number}"
 
-
-def risk_check(event: ToolCallEvent) -> ToolCallResult | None:
-    if event.tool_name == "refund" and event.input["amount"] > REFUND_LIMIT:
-        return ToolCallResult(block=True, reason=f"refunds above {REFUND_LIMIT} francs need a person")
-    return None
+    def risk_check(self, event: ToolCallEvent) -> ToolCallResult | None:
+        """The rules of the house, for every call of a tool."""
+        if event.tool_name != "refund":
+            return None
+        order, amount = self.find_order(event.input["number"]), event.input["amount"]
+        limit = min(REFUND_LIMIT, order["price"])
+        if amount < 1 or amount + order["refunded"] > limit:
+            return ToolCallResult(block=True, reason=f"refunds above {limit} francs in all need a person")
+        return None
 
 
 async def main(model_name: str, question: str) -> None:
@@ -64,13 +71,14 @@ async def main(model_name: str, question: str) -> None:
     model = models.find(*model_name.split("/", 1))
     assert model is not None
     shop, hooks = Shop(), Hooks()
-    hooks.on(TOOL_CALL, risk_check)
+    hooks.on(TOOL_CALL, shop.risk_check)
     harness = AgentHarness(
         models=models,
         model=model,
         environment=MemoryEnvironment(),
         session=Session.in_memory("/"),
-        tools=[tool_from_function(shop.find_order), tool_from_function(shop.refund)],
+        # One refund after the other, even if the model asks for several at once.
+        tools=[tool_from_function(shop.find_order), tool_from_function(shop.refund, execution_mode="sequential")],
         prompt=PromptParts(base=PROMPT),
         hooks=hooks,
     )

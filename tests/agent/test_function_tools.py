@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
+from msgspec import Meta
 
 from piolet.agent.arguments import InvalidArguments, prepare
 from piolet.agent.function_tools import ToolCallId, tool_from_function
@@ -84,6 +85,19 @@ def test_name_docstring_and_annotations_become_the_schema() -> None:
         "required": ["city"],
         "additionalProperties": False,
     }
+
+
+async def test_annotated_limits_are_told_and_kept() -> None:
+    def pay(amount: Annotated[int, Meta(ge=1, lt=100, description="in francs")]) -> str:
+        return "paid"
+
+    tool = tool_from_function(pay)
+    limits = {"type": "integer", "description": "in francs", "minimum": 1, "exclusiveMaximum": 100}
+    assert tool.parameters["properties"]["amount"] == limits
+    assert text(await call(tool, amount=99)) == "paid"
+    for amount in (0, -500, "-500", 100):
+        with pytest.raises(InvalidArguments):
+            await call(tool, amount=amount)
 
 
 async def test_a_missing_argument_takes_the_default_of_the_function() -> None:

@@ -102,6 +102,10 @@ def test_export_and_import_go_around(place: Place, here: Path) -> None:
     imported = as_json(place, "import", path)["path"]
     assert Path(imported) == here.parent / "x.jsonl"
     assert "x-1.jsonl" in run(place, "import", path).stdout
+    header, *rest = Path(path).read_text().splitlines(keepends=True)
+    away = json.dumps(json.loads(header) | {"cwd": "/on/another/machine"}) + "\n"
+    Path(path).write_text(away + "".join(rest))
+    assert Path(as_json(place, "import", path)["path"]).read_text() == away + "".join(rest)
 
 
 def test_rename_and_delete(place: Place, here: Path) -> None:

@@ -76,11 +76,12 @@ def test_virtual_files(place: Place) -> None:
 
 
 def test_customer_service(place: Place) -> None:
-    calls = [Call("refund", {"number": 8, "amount": 400}, "c1"), Call("refund", {"number": 7, "amount": 30}, "c2")]
+    asked = [(8, 400), (7, 30), (7, 1), (8, -500), (8, "-500"), (8, 0), (8, 60), (8, 60)]
+    calls = [Call("refund", {"number": number, "amount": amount}, f"c{i}") for i, (number, amount) in enumerate(asked)]
     replies = [openai(Call("find_order", {"number": 7})), openai(*calls), openai("Paid back.")]
     with ScriptedServer(replies) as server:
         done = _run(place, server, "customer_service.py", "stub/m1", "I want my money back.")
-        assert done.stdout == "Paid back.\n(refunded 30 francs of order 7)\n"
+        assert done.stdout == "Paid back.\n(refunded 30 francs of order 7)\n(refunded 60 francs of order 8)\n"
         assert "need a person" in json.dumps(server.requests[2].body)
 
 

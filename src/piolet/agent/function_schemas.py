@@ -10,13 +10,16 @@ import enum
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
 from piolet.base.json import to_plain
 
 _NO_DEFAULT = object()
+
+#: What ``msgspec.Meta`` and ``annotated_types`` call the limits of a number, and what JSON Schema calls them.
+_LIMITS: Final = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
 
 class UnsupportedType(TypeError):
@@ -85,6 +88,8 @@ class SchemaBuilder:
             text = note if isinstance(note, str) else getattr(note, "description", None)
             if isinstance(text, str):
                 schema["description"] = text
+            limits = {word: getattr(note, name, None) for name, word in _LIMITS.items()}
+            schema |= {word: limit for word, limit in limits.items() if limit is not None}
         return schema
 
     def _array(self, arguments: tuple[Any, ...]) -> dict[str, Any]:

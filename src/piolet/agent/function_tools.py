@@ -36,10 +36,11 @@ def tool_from_function(
     """Return a tool that calls `function`, which may be async; a sync one runs in a worker thread.
 
     Its name is the tool's, its docstring up to ``Args:`` the description; ``Annotated[T, "text"]`` or the lines of
-    ``Args:`` describe parameters. A parameter with a default is optional. Parameters annotated `AbortSignal`,
-    `OnUpdate`, `ToolCallId` or with a key of `inject` are given by the harness and not told to the model. A returned
-    str is the text, a `ToolResult` is taken as it is, any other JSON value is shown as JSON and kept as structured
-    content. `overrides`: fields of `AgentTool`. TypeError for a signature that cannot be told to a model.
+    ``Args:`` describe parameters, ``Annotated[int, msgspec.Meta(ge=1)]`` limits a number. A parameter with a default is
+    optional. Parameters annotated `AbortSignal`, `OnUpdate`, `ToolCallId` or with a key of `inject` are given by the
+    harness and not told to the model. A returned str is the text, a `ToolResult` is taken as it is, any other JSON
+    value is shown as JSON and kept as structured content. `overrides`: fields of `AgentTool`. TypeError for a signature
+    that cannot be told to a model.
     """
     name = getattr(function, "__name__", type(function).__name__)
     docstring = _Docstring.of(function)

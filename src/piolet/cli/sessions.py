@@ -196,7 +196,8 @@ def _import(arguments: Namespace) -> int:
 
     source = os.path.expanduser(arguments.file)
     with Progress(f"Importing {arguments.file}"):
-        path = import_jsonl(source, session_place(arguments.session_dir).folder)
+        # Its working directory may be one of another machine: who opens the copy is asked then.
+        path = import_jsonl(source, session_place(arguments.session_dir).folder, cwd_override=os.getcwd())
     return _print_result(arguments, {"path": path}, f"Imported as: {path}")
 
 
