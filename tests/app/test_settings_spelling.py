@@ -68,8 +68,9 @@ def test_an_environment_that_is_named_as_nothing_is_not_this_machine(tmp_path: P
 def test_a_file_that_was_cut_off_and_a_link_to_nowhere_are_told(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text("")
-    (problem,) = SettingsFiles(tmp_path, tmp_path, project_trusted=False).problems
-    assert "it is empty" in problem.message
+    files = SettingsFiles(tmp_path, tmp_path, project_trusted=False)
+    assert files.problems == []
+    assert [doubt.message for doubt in files.doubts] == [f"{file} is empty; without settings it holds {{}}"]
     file.unlink()
     file.symlink_to(tmp_path / "away")
     files = SettingsFiles(tmp_path, tmp_path, project_trusted=False)

@@ -40,12 +40,13 @@ def first_choice(options: RuntimeOptions, files: SettingsFiles) -> str:
 
     It counts as empty for all else; but a comma that is missing, or a wrong letter, must not lift a sandbox.
     """
+    if options.environment is not None:
+        return options.environment
+    for doubt in files.doubts:
+        if doubt.scope == "user" and doubt.may_choose_place:
+            raise SettingsError(f"Nothing was started (--env chooses where tools act for one run): {doubt.message}")
     for problem in files.problems:
-        if problem.scope == "project" or options.environment is not None:
-            continue
-        if problem.key and problem.key.may_choose_place:
-            raise SettingsError(f"{problem.message} Nothing was started: correct it, or choose with --env")
-        if not problem.key and _may_choose(problem.path):
+        if problem.scope == "user" and _may_choose(problem.path):
             raise SettingsError(
                 f"{problem.message}. It may say where tools act (piolet.environment), so nothing was started: repair "
                 "it, or choose with --env (on this machine: --env local)"

@@ -129,6 +129,7 @@ async def load_services(
         models = open_models(options, files.settings)
         await add_local_server(models, options, files.settings)
     notices += [problem.message for problem in files.problems]
+    notices += [doubt.message for doubt in files.doubts]
     if models.error:
         notices.append(models.error)
     if options.mode == "interactive" and (broken := _broken_credentials(models)):  # elsewhere the request fails at once

@@ -23,7 +23,7 @@ from piolet.app.json_files import (
     write_text,
 )
 from piolet.app.settings import Key, Settings, SettingsError
-from piolet.app.settings_spelling import Misspelled, misspelled
+from piolet.app.settings_spelling import misspelled
 from piolet.base.dirlock import LockError, dir_lock
 
 T = TypeVar("T")
@@ -31,12 +31,19 @@ Scope: TypeAlias = Literal["user", "project"]
 
 
 class SettingsProblem(Struct, frozen=True):
-    """A file that could not be used and counts as empty; or, with `key`, what in it counts for nothing."""
+    """A file that could not be used and counts as empty."""
 
     scope: Scope
     path: Path
     message: str
-    key: Misspelled | None = None
+
+
+class SettingsDoubt(Struct, frozen=True):
+    """What in a file counts for nothing and hardly was meant to. `may_choose_place`: it may say where tools act."""
+
+    scope: Scope
+    message: str
+    may_choose_place: bool = False
 
 
 class SettingsFiles:
@@ -52,12 +59,13 @@ class SettingsFiles:
         }
         self.project_trusted = project_trusted
         self.problems: list[SettingsProblem] = []
+        self.doubts: list[SettingsDoubt] = []
         self.settings = Settings()
         self.reload()
 
     def reload(self) -> None:
-        """Read the files again; `problems` then tells of what could not be used."""
-        self.problems = []
+        """Read the files again; `problems` tells of files that could not be used, `doubts` of what is in others."""
+        self.problems, self.doubts = [], []
         self.settings.replace(self._read("user"), self._read("project") if self.project_trusted else {})
 
     def set(self, key: Key[T], value: T | None, scope: Scope = "user") -> None:
@@ -109,22 +117,17 @@ class SettingsFiles:
         file = self.paths[scope]
         try:
             values = read_object(file)
-            if not values:
-                _check_content(file)
+            if file.is_symlink() and not file.exists():
+                raise ValueError("it is a link that leads nowhere")
+            if not values and read_text(file) == "":
+                self.doubts.append(SettingsDoubt(scope, f"{file} is empty; without settings it holds {{}}"))
         except (OSError, ValueError) as error:
             self.problems.append(SettingsProblem(scope, file, unusable(file, error)))
             return {}
         migrate(values)
-        self.problems += [SettingsProblem(scope, file, f"{file}: {key}", key) for key in misspelled(values)]
+        for key in misspelled(values):
+            self.doubts.append(SettingsDoubt(scope, f"{file}: {key}", key.may_choose_place))
         return values
-
-
-def _check_content(file: Path) -> None:
-    """Raise ValueError for a file that is there and says nothing: it was cut off, or its target is away."""
-    if read_text(file) == "":
-        raise ValueError("it is empty; without settings it holds {}")
-    if file.is_symlink() and not file.exists():
-        raise ValueError("it is a link that leads nowhere")
 
 
 def migrate(values: dict[str, Any]) -> None:

@@ -71,7 +71,7 @@ def _manager(arguments: Namespace, scope: Scope | None = None) -> PackageManager
         )
     files = SettingsFiles(options.agent_dir, cwd, project_trusted=trusted)
     for problem in files.problems:
-        if problem.scope == scope and problem.key is None:
+        if problem.scope == scope:
             warn(problem.message)
     return PackageManager(files, Places(cwd, options.agent_dir, home), scope)
 
