@@ -119,9 +119,13 @@ def drive_board(terminal: Terminal) -> None:
     terminal.wait_for("[.]")
     terminal.press("enter")
     terminal.wait_for("Your turn.")
-    rows = [row.strip() for row in (*terminal.history, *terminal.lines)]
-    board = ["O  .  .", ".  X  .", ".  .  ."]
-    assert any(rows[at : at + 3] == board for at in range(len(rows))), rows
+
+    def drawn(_: str) -> bool:
+        rows = [row.strip() for row in terminal.all_lines]
+        board = ["O  .  .", ".  X  .", ".  .  ."]
+        return any(rows[at : at + 3] == board for at in range(len(rows)))
+
+    terminal.wait_for(drawn)
     terminal.wait_for("ready, turns: 4")
 
 

@@ -155,6 +155,12 @@ class Terminal:
         with self._changed:
             return [self._text_of(line) for line in self.screen.history.top]
 
+    @property
+    def all_lines(self) -> list[str]:
+        """`history` and `lines`, as they are at one moment."""
+        with self._changed:
+            return [*self.history, *self.lines]
+
     def _text_of(self, line: Mapping[int, Any]) -> str:
         return "".join(line[x].data for x in range(self.screen.columns)).rstrip()
 

@@ -102,7 +102,7 @@ def test_kitty_shows_an_image_while_its_rows_are_in_sight(place: Place) -> None:
         terminal.press("ctrl+d")
         terminal.wait_for_exit()
         assert KittyTerminal.of(terminal.output).images == {}
-        assert LINE in terminal.text + "\n".join(terminal.history)
+        assert LINE in "\n".join(terminal.all_lines)
 
 
 def test_a_terminal_that_says_late_that_it_can_draws_sixels(place: Place) -> None:
@@ -141,7 +141,7 @@ def test_regular_mode_leaves_an_image_in_the_scrollback(place: Place) -> None:
         terminal.wait_for("row 39")
 
         def in_its_place(_: str) -> bool:
-            rows = [*terminal.history, *terminal.lines]
+            rows = terminal.all_lines
             read, seen = (
                 next((y for y, row in enumerate(rows) if words in row), 0) for words in ("read a.png", "seen")
             )

@@ -22,7 +22,7 @@ PARAGRAPHS = [f"par {n}: " + "word " * random.Random(n).randrange(30) + f"end{n}
 
 
 def everything(terminal: Terminal) -> list[str]:
-    return [row.strip() for row in (*terminal.history, *terminal.lines)]
+    return [row.strip() for row in terminal.all_lines]
 
 
 def streamed(paragraphs: list[str]) -> Reply:
@@ -45,11 +45,10 @@ def test_finished_blocks_stand_in_the_scrollback_once_and_in_order(place: Place)
                     terminal.resize(90, 24)
                     terminal.wait_for(READY)
             terminal.wait_for(lambda text: "Working" not in text)
-            rows = everything(terminal)
             wanted = [
                 row for n in range(4) for row in (f"question {n}", f"answer {n}", *(f"row {n}.{m}" for m in range(6)))
             ]
-            assert [row for row in rows if row in wanted] == wanted
+            terminal.wait_for(lambda _: [row for row in everything(terminal) if row in wanted] == wanted)
             assert b"\x1b[?1049h" not in terminal.output
             assert b"\x1b[?1003h" not in terminal.output
 

@@ -106,7 +106,7 @@ def test_a_working_day(place: Place, mode: str) -> None:
             assert terminal.wait_for_exit() == 0
             assert "To resume this session:" in terminal.text
             if regular:
-                rows = [row.strip() for row in (*terminal.history, *terminal.lines)]
+                rows = [row.strip() for row in terminal.all_lines]
                 assert [row for row in rows if row in LEFT] == LEFT
                 assert [row for row in rows if "────" in row or "[compaction]" in row] == [
                     "[compaction] Compacted from 1,205 tokens (ctrl+o to expand)"
