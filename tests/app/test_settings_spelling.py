@@ -106,6 +106,7 @@ def test_what_is_no_setting_of_piolet_is_left_alone() -> None:
         "trackingId": "x",
         "a.b": 1,
         "terminal": {"new": 1},
+        "pilot": {"env": "x"},
         "piolet": {"environment": "sandbox", "animations": False, "lastChangelogVersion": "1"},
     }
     assert list(misspelled(values)) == []

@@ -59,7 +59,9 @@ def _misspelled(written: str, key: str, value: Any) -> Misspelled:
 
 
 def _seems_ours(name: str) -> bool:
-    return len(name) in (5, 6, 7) and len(set(name.casefold()) & set("piolet")) >= 5
+    """Whether a name is ``piolet`` but for a letter or their order; ``pilot`` is a word of its own."""
+    folded = name.casefold()
+    return len(name) in (5, 6, 7) and len(set(folded) & set("piolet")) >= 5 and folded != "pilot"
 
 
 def _closest(path: str) -> str | None:
