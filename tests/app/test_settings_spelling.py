@@ -27,6 +27,7 @@ def start(root: Path, text: str, environment: str | None = None) -> str:
     [
         {"piolet.environment": "sandbox"},
         {"Piolet.Environment": "sandbox"},
+        {"piloet.environment": "sandbox"},
         {"piolet": "sandbox"},
         {"piolet": None},
         {"Piolet": {"environment": "sandbox"}},

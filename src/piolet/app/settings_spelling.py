@@ -45,10 +45,12 @@ def misspelled(values: Mapping[str, Any]) -> Iterator[Misspelled]:
                 yield Misspelled(name, _PLACE)
         elif name.casefold() == "piolet" or name.casefold() in _NAMES:
             yield _misspelled(name, name, value)
-        elif name.partition(".")[0].casefold() in _GROUPS and "." in name:
+        elif "." in name:
             group, _, key = name.partition(".")
-            ours = group.casefold() == "piolet"
-            yield _misspelled(name, key, value) if ours else Misspelled(name, _closest(name) or name)
+            if _seems_ours(group):
+                yield _misspelled(name, key, value)
+            elif group.casefold() in _GROUPS:
+                yield Misspelled(name, _closest(name) or name)
 
 
 def _misspelled(written: str, key: str, value: Any) -> Misspelled:
