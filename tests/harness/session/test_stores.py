@@ -15,6 +15,7 @@ import pytest
 from piolet.harness.session.copying import branched_session, clone, export_jsonl, fork
 from piolet.harness.session.errors import (
     HistoryChanged,
+    InvalidSessionId,
     NotASession,
     NotSaved,
     SessionError,
@@ -170,6 +171,19 @@ def test_a_closed_store_and_its_sessions_refuse_to_go_on(kind: str) -> None:
         store.open(session.id)
     with pytest.raises(SessionError, match="was closed"):
         store.list()
+
+
+def test_half_a_character_is_no_session_id(store: SessionStore, tmp_path: Path) -> None:
+    file = write(tmp_path / "s.jsonl", header=HEADER | {"id": "\ud83d"})
+    for use in (
+        lambda: store.open("\ud83d"),
+        lambda: store.delete("\ud83d"),
+        lambda: store.create("/w", "\ud83d"),
+        lambda: store.open_or_create("\ud83d", "/w"),
+        lambda: store.import_jsonl(str(file)),
+    ):
+        with pytest.raises(InvalidSessionId, match="cannot be a session id"):
+            use()
 
 
 def test_a_claim_tells_of_another_session_object(store: SessionStore) -> None:

@@ -169,7 +169,8 @@ class Environment(Protocol):
 
         `env` is laid over the environment's own, None unsets; without `stdin` it is empty; `timeout` in seconds.
         Time-out and abort kill the whole group at once; with `grace` it is asked to end (SIGTERM) and has so many
-        seconds first, and the status has its code. A missing program raises FileNotFoundError."""
+        seconds first, and the status has its code. `on_output`: an async function of the bytes and "stdout" or
+        "stderr". A missing program raises FileNotFoundError."""
 
     async def shell(self, path: str | None = None) -> Sequence[str]:
         """Return the argv in front of a shell command: for example ``["/bin/bash", "-c"]``.

@@ -159,7 +159,10 @@ class Session:
         return self._presence is not None and self._presence.others
 
     def close(self) -> None:
-        """Wait until everything is on the disk and give back the file."""
+        """Wait until everything is on the disk, give back the file, and say no longer that the session is in use.
+
+        Whoever goes on with it all the same opens the file again; a session of a store ends with `SessionStore.close`.
+        """
         if self._presence is not None:
             self._presence.close()
             self._presence = None

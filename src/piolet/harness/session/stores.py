@@ -15,7 +15,7 @@ from piolet.base.files import write_private
 from piolet.base.json import loads
 from piolet.harness.session.copying import forked_lines, object_lines
 from piolet.harness.session.entries import VERSION, Header
-from piolet.harness.session.errors import NotASession, SessionError, UnknownSession, WriteFailed
+from piolet.harness.session.errors import InvalidSessionId, NotASession, SessionError, UnknownSession, WriteFailed
 from piolet.harness.session.index import Index
 from piolet.harness.session.jsonl import JsonlStorage
 from piolet.harness.session.migration import migrated_text
@@ -98,6 +98,7 @@ class SessionStore(ABC):
 
     def delete(self, id: str) -> None:
         """Remove a session with all its lines. Raises `UnknownSession`."""
+        _check_id(id)
         with session_errors(f"Session {id} cannot be deleted"):
             removed = self._remove(id)
         if not removed:
@@ -119,6 +120,7 @@ class SessionStore(ABC):
                 file.close()
             is_old = index.header.version < VERSION
             text = migrated_text(path) if is_old else Path(path).read_bytes()
+        _check_id(index.header.id)
         storage = self._storage(index.header.id, text)
         try:
             storage.begin()
@@ -129,7 +131,7 @@ class SessionStore(ABC):
     def export_jsonl(self, id: str, path: str) -> str:
         """Write all lines of a session to a file, which is replaced; return its absolute path. Raises `UnknownSession`.
 
-        One branch alone is what `copying.export_jsonl` writes.
+        One branch alone is what `piolet.harness.session.copying.export_jsonl` writes.
         """
         self._require(id)
         path = os.path.abspath(path)
@@ -169,11 +171,19 @@ class SessionStore(ABC):
             raise self._unknown(id)
 
     def _holds(self, id: str) -> bool:
+        _check_id(id)
         with session_errors(f"Session {id} cannot be opened"):
             return self._has(id)
 
     def _unknown(self, id: str) -> UnknownSession:
         return UnknownSession(f"There is no session {id} in {self.name}")
+
+
+def _check_id(id: str) -> None:
+    try:
+        id.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidSessionId(f"{id!r} cannot be a session id: it is half of a character") from error
 
 
 def cwd_in(line: bytes) -> str:
