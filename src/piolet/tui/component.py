@@ -22,8 +22,10 @@ from piolet.tui.ui_theme import UiTheme
 class Component(Protocol):
     """Anything that can be drawn.
 
-    It may also have ``handle_input(key) -> bool | None`` (True: the key is used up), ``invalidate()`` (forget what was
-    drawn: theme or size changed), ``dispose()``, and ``wants_key_release`` (True: hand it releases too).
+    It may also have ``handle_input(key) -> bool | None`` (True: the key is used up; what is not means what it means
+    elsewhere: Escape and Ctrl+C close the component, others scroll; an editor hands on what it returns False for),
+    ``invalidate()`` (forget what was drawn: theme or size changed), ``dispose()``, and ``wants_key_release`` (True:
+    hand it releases too).
     """
 
     def render(self, width: int) -> list[str]:
@@ -31,17 +33,27 @@ class Component(Protocol):
 
 
 def component_lines(component: Component, width: int) -> list[Line]:
-    """Return what `component` draws as lines of at most `width` cells."""
-    drawn = component.render(width)
+    """Return what `component` draws as lines of at most `width` cells. TypeError if that is no list of strings."""
+    drawn = rendered(component, width)
     return [clip(line, width, "") for line in ansi.parse("\n".join(drawn))] if drawn else []
 
 
-def handle_input(component: Component, key: Key) -> bool:
-    """Hand `key` to a component that takes input; return whether it used the key."""
+def rendered(component: Component, width: int) -> Sequence[str]:
+    """Return what `component` draws. TypeError if that is no list: the letters of a string would be its rows."""
+    drawn: object = component.render(width)
+    if isinstance(drawn, str) or not isinstance(drawn, Sequence):
+        kind = type(drawn).__name__
+        raise TypeError(f"{type(component).__name__}.render() returned a value of type {kind}, not a list of strings")
+    return drawn
+
+
+def handle_input(component: Component, key: Key) -> bool | None:
+    """Hand `key` to a component that takes input; return whether it used the key, None if it does not say."""
     handler = getattr(component, "handle_input", None)
     if handler is None or (key.kind == "release" and not getattr(component, "wants_key_release", False)):
         return False
-    return bool(handler(key))
+    used = handler(key)
+    return None if used is None else bool(used)
 
 
 def invalidate(component: Component) -> None:
@@ -100,7 +112,7 @@ class Box:
     def render(self, width: int) -> list[str]:
         side = min(self.padding_x, max(0, (width - 1) // 2))
         inner = max(1, width - 2 * side)
-        lines = [line for child in self.children for line in child.render(inner)]
+        lines = [line for child in self.children for line in rendered(child, inner)]
         padded = [""] * self.padding_y + [" " * side + line for line in lines] + [""] * self.padding_y
         if not self.background:
             return padded

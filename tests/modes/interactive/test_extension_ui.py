@@ -10,6 +10,7 @@ import pytest
 from piolet.app.options import NewSession, ResourceSelection, RuntimeOptions
 from piolet.app.runtime import Runtime
 from piolet.llm.messages import ThinkingContent
+from piolet.modes.interactive import actions
 from piolet.modes.interactive.startup import resource_blocks
 from piolet.tui.blocks.frame import Frame
 from piolet.tui.keys import Key
@@ -649,3 +650,148 @@ async def test_the_head_names_the_extensions_that_were_loaded_wherever_they_are_
     shown = ["".join(text for text, _ in line).strip() for line in block.lines(Frame(80))]
     assert sorted(shown[-1].split(", ")) == ["once", "ours"]
     assert "[Extensions]" in shown
+
+
+LOCKED = """
+class Silent:
+    def render(self, width):
+        return ["no way out"]
+class Refusing(Silent):
+    def handle_input(self, key):
+        return False
+"""
+
+
+@pytest.mark.parametrize("component", ["Silent", "Refusing"])
+@pytest.mark.parametrize("overlay", [False, True])
+async def test_a_component_that_does_not_use_keys_leaves_them_to_the_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, component: str, overlay: bool
+) -> None:
+    monkeypatch.setattr(actions, "TWICE_SECONDS", 60)
+    go(tmp_path, f"{LOCKED}\nui.notify(f'gave {{await ui.custom(lambda *args: {component}(), overlay={overlay})}}')")
+    async with opened(tmp_path, size=(60, 12)) as desk:
+        await run(desk)
+        await desk.see("no way out")
+        desk.key("ctrl+home")
+        await desk.see("Type to the model")
+        desk.face.app.post_message(KeyEvent(Key("escape", kind="release")))
+        desk.key("x")
+        await desk.taken()
+        assert desk.face.app.panel is not None
+        desk.key("ctrl+end", "escape")
+        await desk.see("gave None")
+        await desk.not_see("no way out")
+        assert desk.draft == ""
+        await run(desk)
+        await desk.see("no way out")
+        desk.key("ctrl+c", "ctrl+c")
+        await desk.until(lambda: not desk.face.app.is_running)
+
+
+async def test_what_opens_again_and_again_can_be_left(tmp_path: Path) -> None:
+    go(tmp_path, f"{LOCKED}\nwhile True:\n    await ui.custom(lambda *args: Refusing(), overlay=True)")
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("no way out")
+        desk.key("escape")
+        await desk.taken()
+        await desk.see("no way out")
+        desk.key("ctrl+d")
+        await desk.until(lambda: not desk.face.app.is_running)
+
+
+@pytest.mark.parametrize("component", ["Silent", "Refusing"])
+async def test_an_editor_of_an_extension_that_does_not_use_keys_leaves_them_to_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, component: str
+) -> None:
+    monkeypatch.setattr(actions, "TWICE_SECONDS", 60)
+    go(tmp_path, f"{LOCKED}\nui.set_editor_component(lambda *args: {component}())")
+    async with opened(tmp_path, says("answered")) as desk:
+        await run(desk)
+        await desk.see("no way out")
+        desk.type("hi")
+        await desk.until(lambda: desk.draft == "hi")
+        desk.key("enter")
+        await desk.see("answered")
+        await desk.idle()
+        desk.key("ctrl+c", "ctrl+c")
+        await desk.until(lambda: not desk.face.app.is_running)
+
+
+async def test_an_editor_that_does_not_say_whether_it_used_a_key_gets_it_once(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+class Typed(CustomEditor):
+    def render(self, width):
+        return [*super().render(width), "own editor"]
+    def handle_input(self, key):
+        super().handle_input(key)
+ui.set_editor_component(Typed)
+""",
+    )
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("own editor")
+        desk.type("once")
+        await desk.taken()
+        await desk.until(lambda: desk.draft == "once")
+
+
+@pytest.mark.parametrize(
+    "question", ["ui.custom(lambda *args: Silent(), overlay=True)", "ui.select('no way out', ['a'])"]
+)
+@pytest.mark.parametrize("command", ["reload", "new"])
+async def test_a_command_that_waits_for_the_user_ends_with_its_session_without_a_word(
+    tmp_path: Path, question: str, command: str
+) -> None:
+    go(tmp_path, f"{LOCKED}\nawait {question}\nui.notify('went on')", AROUND_IT)
+    async with opened(tmp_path) as desk:
+        await run(desk)
+        await desk.see("no way out")
+        await (desk.runtime.reload() if command == "reload" else desk.runtime.new_session())
+        await desk.see(f"started by {command}")
+        await desk.not_see("no way out")
+        desk.type("later")
+        await desk.see("later")
+        assert "rror" not in desk.text
+        assert "went on" not in desk.text
+
+
+async def test_a_footer_has_ten_rows_at_most_and_leaves_the_editor_its_rows(tmp_path: Path) -> None:
+    go(
+        tmp_path,
+        """
+ui.set_footer(lambda tui, theme: Text("\\n".join(f"foot {n}" for n in range(200))))
+ui.set_widget("w", [f"row {n}" for n in range(10)])
+""",
+    )
+    async with opened(tmp_path, size=(80, 40)) as desk:
+        await run(desk)
+        await desk.see("foot 9")
+        await desk.see("... (widget truncated)")
+        assert "foot 10" not in desk.text
+        for rows in (24, 10):
+            await desk.pilot.resize_terminal(80, rows)
+            await desk.see("more lines)")
+            desk.type("d")
+            await desk.until(lambda: sum(row.startswith("────") for row in desk.rows) == 2, lambda: desk.text)
+            await desk.until(lambda: any(row.startswith("d") for row in desk.rows), lambda: desk.text)
+
+
+@pytest.mark.parametrize("drawn", ["'letters'", "None", "5"])
+async def test_a_component_that_draws_no_list_is_taken_away_and_told(tmp_path: Path, drawn: str) -> None:
+    go(
+        tmp_path,
+        f"""
+class Wrong:
+    def render(self, width):
+        return {drawn}
+ui.set_footer(lambda tui, theme: Wrong())
+""",
+    )
+    async with opened(tmp_path, size=(160, 40)) as desk:
+        await run(desk)
+        await desk.until(lambda: "not a list of strings" in said(desk), lambda: desk.text)
+        assert "ours.py): TypeError: Wrong.render() returned" in said(desk)
+        await desk.see("scripted-1")

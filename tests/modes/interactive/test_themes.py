@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from piolet.modes.interactive import theme_watch
 from piolet.tui.theme_builtin import theme_file
 from piolet.tui.widgets.driver import TerminalReport
 from tests.modes.interactive.desk import Desk, opened
@@ -132,3 +134,53 @@ def open_themes(terminal: Terminal) -> None:
 def wait_for_dim(terminal: Terminal, color: str) -> None:
     """Wait until the footer, which is dim, has a colour."""
     terminal.wait_for(lambda text: terminal.colors_of(READY) == [color] * len(READY), timeout=60)
+
+
+async def test_what_is_wrong_with_a_saved_theme_is_told_once_and_its_colours_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theme_watch, "SECONDS", 3600)  # only the test looks
+    path = tmp_path / "home" / ".pi" / "agent" / "themes" / "mine.json"
+    path.parent.mkdir(parents=True)
+    write_mine(path, "#123456")
+    saves = itertools.count(1)
+
+    def save(text: str, looks: int = 2) -> None:
+        path.write_text(text)
+        os.utime(path, (1, next(saves)))
+        for _ in range(looks):
+            watch.look()
+
+    def told() -> int:
+        return sum("The theme 'mine' stays as it was: " in block.source for block in desk.face.app.transcript.blocks)
+
+    async with opened(tmp_path, settings={"theme": "mine"}) as desk:
+        watch = theme_watch.ThemeWatch(desk.face)
+        good = theme_file("light") | {"name": "mine"}
+        lacking = good | {"colors": {name: color for name, color in good["colors"].items() if name != "accent"}}
+        save("{ half a file", looks=1)
+        assert told() == 0
+        save(json.dumps(lacking))
+        assert told() == 1
+        await desk.see("colors lacks accent")
+        assert desk.face.looks.theme.colors["dim"] == "#123456"
+        save(json.dumps(lacking, indent=1))
+        assert told() == 1
+        save("{")
+        assert told() == 2
+        save(json.dumps(good))
+        save(json.dumps(lacking))
+        assert told() == 3
+
+
+async def test_the_head_says_what_is_wrong_with_theme_files(tmp_path: Path) -> None:
+    themes = tmp_path / "home" / ".pi" / "agent" / "themes"
+    themes.mkdir(parents=True)
+    write_mine(themes / "mine.json", "nowhere")
+    (themes / "other.json").write_text(json.dumps(theme_file("light") | {"name": "dark"}))
+    async with opened(tmp_path, size=(80, 40)) as desk:
+        await desk.see("[Problems]")
+        said = " ".join(row.strip(" ┃│") for row in desk.rows)
+        assert "~/.pi/agent/themes/mine.json: " in said
+        assert "nowhere" in said
+        assert "~/.pi/agent/themes/other.json: the theme 'dark' takes the place of the built-in one" in said

@@ -3,6 +3,7 @@
 ExtensionFault
 ├── EndRefused          an extension tried to end the program
 ├── StaleContextError   an object of an extension whose session was replaced or reloaded
+│   └── QuestionEnded   ... while the extension waited for the user; nobody needs to be told
 ├── LoadFailed          a module that cannot be loaded; the text says why
 └── CompletionFailed    a model gave no answer to an extension's own request
 """
@@ -22,6 +23,10 @@ class EndRefused(ExtensionFault):
 
 
 class StaleContextError(ExtensionFault):
+    pass
+
+
+class QuestionEnded(StaleContextError):
     pass
 
 

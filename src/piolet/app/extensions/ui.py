@@ -63,7 +63,8 @@ class UI(Protocol):
         on_handle: Callable[[OverlayHandle], object] | None = None,
         blocked: bool | None = None,
     ) -> Any:
-        """Show the component that ``factory(tui, theme, keybindings, done)`` makes until ``done(value)`` is called.
+        """Show the component that ``factory(tui, theme, keybindings, done)`` makes until ``done(value)`` is called,
+        or the user closes it: None.
 
         It stands in place of the editor or, as an `overlay`, floats over the screen; `on_handle` is given what can be
         done with the overlay then. `blocked`: work waits for the user meanwhile; by default unless it is an overlay.
@@ -85,7 +86,7 @@ class UI(Protocol):
         """Show the component that ``factory(tui, theme)`` makes as header; None: the usual one."""
 
     def set_footer(self, factory: Callable[..., Any] | None) -> None:
-        """Show the component that ``factory(tui, theme)`` makes as footer; None: the usual one."""
+        """Show the component that ``factory(tui, theme)`` makes as footer, at most ten rows; None: the usual one."""
 
     def set_editor_component(self, factory: Callable[..., Any] | None) -> None:
         """Let the component that ``factory(tui, theme, keybindings)`` makes draw the editor and take its keys."""

@@ -56,10 +56,24 @@ class Keys:
         press()
         return True
 
-    def scroll(self, key: Key) -> bool:
-        """Do what `key` means to the transcript, while something else than the editor has the keys."""
-        scrolling = ((action, do) for action, do in ACTIONS.items() if action.startswith("tui.altScreen."))
-        return any(self._face.keymap.matches(key, action) and do(self._face) for action, do in scrolling)
+    def left_over(self, key: Key, close: Callable[[], object] | None) -> None:
+        """Do what `key` means while something else than the editor has the keys and did not use it up. `close` ends
+        what is an extension's, which may have been made without a key to leave it."""
+        if key.kind == "release":
+            return
+        keymap, face = self._face.keymap, self._face
+        if close is not None and keymap.matches(key, "app.clear"):
+            before, self._cleared = self._cleared, time.monotonic()
+            if self._cleared - before >= TWICE_SECONDS:
+                close()
+            elif not stop(face):
+                face.quit()
+        elif close is not None and (keymap.matches(key, "app.interrupt") or keymap.matches(key, "tui.select.cancel")):
+            close()
+        else:
+            wanted = "tui.altScreen." if close is None else ("tui.altScreen.", "app.exit", "app.suspend")
+            possible = ((action, do) for action, do in ACTIONS.items() if action.startswith(wanted))
+            any(keymap.matches(key, action) and do(face) for action, do in possible)
 
     def _interrupt(self) -> None:
         """Close what is open, stop what is under way; on an empty editor, twice, what the setting says."""

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 #: Rows that queue and widgets leave: for the editor or a panel, the footer, and the end of the transcript.
 LEAST_ROWS = 8
+#: Those of them that are the footer's.
+FOOTER_ROWS = 3
 
 
 class MainScreen(InlineScreen, inherit_bindings=False):
@@ -108,6 +110,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         self.editor_area.room = self.room
         for view in self._varying:
             view.room = partial(self._room_of, view)
+        self.footer_view.room = self._room_of_footer
         self._panels: list[PanelView] = []
         self.overlays = Overlays(self)
         self._lent = False
@@ -177,7 +180,11 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
         return self.pending_view, self.above_view, self.below_view
 
     def _room_of(self, view: LinesView) -> int:
-        return self.size.height - LEAST_ROWS - sum(other.rows for other in self._varying if other is not view)
+        others = sum(other.rows for other in self._varying if other is not view)
+        return self.size.height - LEAST_ROWS - others - max(0, self.footer_view.rows - FOOTER_ROWS)
+
+    def _room_of_footer(self) -> int:
+        return max(FOOTER_ROWS, self.size.height - LEAST_ROWS + FOOTER_ROWS - sum(view.rows for view in self._varying))
 
     def _rows_around(self) -> int:
         return sum(view.rows for view in (self.pending_view, self.above_view, self.below_view, self.footer_view))
@@ -343,7 +350,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
                 await super().on_event(event)
 
     def on_resize(self, event: events.Resize) -> None:
-        for view in self._varying:
+        for view in (*self._varying, self.footer_view):
             self.call_after_refresh(view.redraw)
         self.face.on_resize()
         if self.overlays:

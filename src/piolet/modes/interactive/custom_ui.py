@@ -32,7 +32,8 @@ async def show_component(
     on_handle: Callable[[OverlayHandle], object] | None = None,
 ) -> Any:
     """Show the component that ``factory(tui, theme, keybindings, done)`` makes until ``done(value)`` is called, and
-    return the value. Raises what the factory raises, and `OverlayOptionsError`."""
+    return the value; None: the user has closed it. Raises what the factory raises, `OverlayOptionsError`, and
+    `QuestionEnded`."""
     answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def done(value: Any = None) -> None:
@@ -44,22 +45,21 @@ async def show_component(
         face.app.call_later(done)
 
     surface = face.surface
-    forget = surface.when_cleared(done)
     component: Component | None = None
     try:
-        made = factory(surface.tui, surface.theme, face.keymap, done)
-        component = await made if isawaitable(made) else made
-        panel = ComponentPanel(component, failed)
-        with _releases(face, component):
-            if not overlay:
-                with _in_place(face, panel):
+        with surface.until_cleared(done):
+            made = factory(surface.tui, surface.theme, face.keymap, done)
+            component = await made if isawaitable(made) else made
+            panel = ComponentPanel(component, failed, done)
+            with _releases(face, component):
+                if not overlay:
+                    with _in_place(face, panel):
+                        return await answer
+                with _floating(face, panel, options, failed) as view:
+                    if on_handle is not None:
+                        on_handle(Handle(face, view, done))
                     return await answer
-            with _floating(face, panel, options, failed) as view:
-                if on_handle is not None:
-                    on_handle(Handle(face, view, done))
-                return await answer
     finally:
-        forget()
         surface.tui.start()  # whatever happened to a component that had the terminal given away
         if component is not None:
             surface.attempt(owner, lambda: dispose(component))

@@ -31,7 +31,7 @@ from piolet.modes.interactive.program_status import ProgramStatus
 from piolet.modes.interactive.progress import Progress
 from piolet.modes.interactive.sources import sources
 from piolet.modes.interactive.submission import Submission
-from piolet.modes.interactive.surface import Surface
+from piolet.modes.interactive.surface import Surface, limited
 from piolet.modes.interactive.thinking_block import ThinkingBlock
 from piolet.modes.interactive.user_shell import UserShell
 from piolet.tui.blocks.footer import footer_lines
@@ -39,6 +39,7 @@ from piolet.tui.editor import Editor
 from piolet.tui.keymap import Keymap
 from piolet.tui.keys import Key
 from piolet.tui.panels.panel import Panel
+from piolet.tui.panels.question import ComponentPanel
 from piolet.tui.program_status import STATUS_QUERY
 from piolet.tui.spans import Line
 from piolet.tui.terminal_caps import ATTRIBUTES_QUERY, CELL_QUERY, COLOR_QUERY
@@ -202,7 +203,7 @@ class Face:
             return
         if panel is not None:
             if not panel.handle(key):
-                self.keys.scroll(key)
+                self.keys.left_over(key, panel.close if isinstance(panel, ComponentPanel) else None)
             self.app.redraw_panel()
         elif not self.surface.edit(key):
             self.edit(key)
@@ -344,5 +345,5 @@ class Face:
             return ()
         own = self.surface.slot_lines("footer", width)
         if own is not None:
-            return own
+            return limited(own, width)
         return footer_lines(self.footer.view(self.runtime.session), width, self.statuses)

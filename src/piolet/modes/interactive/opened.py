@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from piolet.app.extensions.errors import QuestionEnded
 from piolet.app.hook_points import SESSION_SHUTDOWN, SESSION_START, SessionShutdown, SessionStart
 from piolet.app.prompt import PromptRejected
 from piolet.app.renderers.by_extensions import Renderers, ToolRenderers
@@ -198,6 +199,8 @@ class Opened:
     def _on_failure(self, failure: HookFailure) -> None:
         """Tell that a handler failed, or took long."""
         presenter = self._face.presenter
+        if isinstance(failure.error, QuestionEnded):
+            return
         if failure.error is not None:
             presenter.error(f"Extension error ({failure.owner}): {failure.hook}: {failure.error}")
         elif self._face.runtime.options.verbose:

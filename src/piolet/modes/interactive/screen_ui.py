@@ -118,26 +118,28 @@ class ScreenUI:
         *,
         kind: BlockedKind = "question",
     ) -> T | None:
-        """Ask with a panel; None when it is dismissed, the time is over, `signal` is set or the session goes."""
+        """Ask with a panel; None when it is dismissed, the time is over or `signal` is set. Raises `QuestionEnded`."""
         shown: list[Panel] = []
+        answers: list[Callable[[None], None]] = []
 
         def made(done: Callable[[T | None], None]) -> Panel:
-            forget.append(self._face.surface.when_cleared(lambda: done(None)))
+            answers.append(done)
             shown.append(make(done))
             return shown[0]
 
-        forget: list[Callable[[], None]] = []
+        def dismiss() -> None:
+            for answer in answers:
+                answer(None)
+
         counting = asyncio.create_task(self._count_down(title, shown, timeout)) if timeout is not None else None
         asking: Coroutine[Any, Any, T | None] = self._face.ask(made)
         try:
-            with self._face.status.blocked(kind, title):
+            with self._face.surface.until_cleared(dismiss), self._face.status.blocked(kind, title):
                 async with asyncio.timeout(timeout):
                     return await abortable(asking, signal)
         except (TimeoutError, Interrupted):
             return None
         finally:
-            for call in forget:
-                call()
             if counting is not None:
                 counting.cancel()
 

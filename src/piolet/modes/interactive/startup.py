@@ -16,6 +16,7 @@ from piolet.tui.blocks.live import DrawnBlock
 from piolet.tui.blocks.notices import section_lines
 from piolet.tui.keymap import Keymap
 from piolet.tui.spans import Line, Span
+from piolet.tui.theme_builtin import BUILT_IN_THEMES
 
 if TYPE_CHECKING:
     from piolet.app.extensions.extension import Extension
@@ -59,10 +60,16 @@ def resource_blocks(
         ("Themes", [(_name_of(path), path) for path in resources.theme_paths]),
     ]
     blocks = [_section(title, items, home) for title, items in sections if items]
-    problems = [f"{fault.path}: {fault.message}" for fault in resources.diagnostics]
-    problems += [*resources.found.problems, *(f"{path}: no Python extension" for path in resources.found.foreign)]
+    problems = [f"{_short(fault.path, home)}: {fault.message}" for fault in resources.diagnostics]
+    problems += resources.found.problems
+    problems += [f"{_short(path, home)}: no Python extension" for path in resources.found.foreign]
     if resources.theme_paths:
-        problems += [f"{fault.path}: {fault.message}" for fault in resources.theme_diagnostics]
+        problems += [f"{_short(fault.path, home)}: {fault.message}" for fault in resources.theme_diagnostics]
+        problems += [
+            f"{_short(loaded.path, home)}: the theme {name!r} takes the place of the built-in one"
+            for name, loaded in resources.themes.items()
+            if name in BUILT_IN_THEMES and loaded.path is not None
+        ]
     return [*blocks, *([_problems(problems)] if problems else [])]
 
 

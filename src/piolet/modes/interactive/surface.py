@@ -6,11 +6,12 @@ the session is another one or is reloaded (terminal specification, section 15).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from piolet.app.extensions.errors import QuestionEnded
 from piolet.app.extensions.ui import Placement
 from piolet.modes.interactive.sources import sources
 from piolet.tui.blocks.footer import FooterView
@@ -138,10 +139,24 @@ class Surface:
         header = DrawnBlock(lambda frame: self.slot_lines("header", frame.width) or ())
         presenter.set_head([header] if "header" in self._slots else self._face.opened.head)
 
-    def when_cleared(self, close: Callable[[], None]) -> Callable[[], None]:
-        """Call `close` when all goes; return a function that takes this back."""
-        self._closers.append(close)
-        return lambda: self._closers.remove(close) if close in self._closers else None
+    @contextmanager
+    def until_cleared(self, close: Callable[[], object]) -> Iterator[None]:
+        """Call `close` if all goes within the block, which then ends with `QuestionEnded`."""
+        cleared = False
+
+        def end() -> None:
+            nonlocal cleared
+            cleared = True
+            close()
+
+        self._closers.append(end)
+        try:
+            yield
+        finally:
+            if end in self._closers:
+                self._closers.remove(end)
+        if cleared:
+            raise QuestionEnded("the session was replaced or reloaded while the user was asked")
 
     def clear(self) -> None:
         """Take everything away."""
@@ -183,9 +198,7 @@ class Surface:
                 self._widgets[placement].pop(key, None)
                 self._end(shown)
                 continue
-            lines += drawn[:WIDGET_LINES]
-            if len(drawn) > WIDGET_LINES:
-                lines.append(note(TRUNCATED, width))
+            lines += limited(drawn, width)
         return lines
 
     def slot_lines(self, slot: Slot, width: int) -> Sequence[Line] | None:
@@ -223,13 +236,15 @@ class Surface:
         return False
 
     def edit(self, key: Key) -> bool:
-        """Hand a key to the editor of an extension; False if there is none."""
+        """Hand a key to the editor of an extension; False if there is none, or it says that the key is not for it."""
         shown = self._slots.get("editor")
         if shown is None:
             return False
-        if self.attempt(shown.owner, lambda: (handle_input(shown.component, key),)) is None:
+        used = self.attempt(shown.owner, lambda: (handle_input(shown.component, key),))
+        if used is None:
             self._drop("editor")
-        return True
+            return True
+        return used[0] is not False
 
     def complete_with(self, owner: object, factory: Callable[[Sources], Sources]) -> None:
         """Complete with what `factory` makes of the present sources."""
@@ -252,6 +267,11 @@ class Surface:
         except Exception as error:
             self._face.presenter.error(f"Extension error ({owner}): {type(error).__name__}: {error}")
             return None
+
+
+def limited(lines: Sequence[Line], width: int) -> Sequence[Line]:
+    """Return as many of `lines` as a widget may have; a line says so if those are not all."""
+    return lines if len(lines) <= WIDGET_LINES else [*lines[:WIDGET_LINES], note(TRUNCATED, width)]
 
 
 def note(text: str, width: int) -> Line:

@@ -85,16 +85,20 @@ class EditorPanel:
 
 
 class ComponentPanel:
-    """A component of an extension in place of the editor. `failed` is told what it raises; then it draws nothing."""
+    """A component of an extension in place of the editor. `failed` is told what it raises; then it draws nothing.
+    `close` ends it for the user, whom it must not lock in."""
 
-    def __init__(self, component: Component, failed: Callable[[Exception], object]) -> None:
+    def __init__(
+        self, component: Component, failed: Callable[[Exception], object], close: Callable[[], object] = lambda: None
+    ) -> None:
         self.component = component
+        self.close = close
         self._failed = failed
         self._broken = False
 
     def handle(self, key: Key) -> bool:
         try:
-            return not self._broken and handle_input(self.component, key)
+            return not self._broken and bool(handle_input(self.component, key))
         except Exception as error:
             self._fail(error)
             return True

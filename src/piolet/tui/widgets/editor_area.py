@@ -105,7 +105,7 @@ class EditorArea(Widget):
 
     def _draw(self, width: int) -> list[Line]:
         own = self.draw_instead(width)
-        return self.own_lines(width) if own is None else list(own)
+        return self.own_lines(width) if own is None else list(own[: self.room()])
 
     def own_lines(self, width: int) -> list[Line]:
         """Return the editor as it is drawn if nobody else draws it."""
