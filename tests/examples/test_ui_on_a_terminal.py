@@ -131,8 +131,7 @@ def drive_board(terminal: Terminal) -> None:
 
 def drive_model(terminal: Terminal) -> None:
     terminal.send("/summarize\r")
-    terminal.wait_for("Any key closes this")
-    assert "All is well." in terminal.text
+    terminal.wait_for(lambda text: "Any key closes this" in text and "All is well." in text)
     terminal.press("x")
     terminal.wait_for(lambda text: "Any key" not in text)
     terminal.send("/qna\r")
@@ -202,10 +201,9 @@ def drive_editors(terminal: Terminal) -> None:
     terminal.send("/rainbow\r")
     terminal.wait_for(lambda text: "INSERT" not in text)
     terminal.send("a rainbow")
-    terminal.wait_for("\na rainbow")
+    terminal.wait_for(lambda text: "\na rainbow" in text and len(set(terminal.colors_of("rainbow"))) == 6)
     first = terminal.colors_of("rainbow")
-    assert len(set(first)) == 6
-    terminal.wait_for(lambda text: terminal.colors_of("rainbow") != first)
+    terminal.wait_for(lambda text: terminal.colors_of("rainbow") not in (first, []))
     terminal.press("ctrl+c")
     terminal.wait_for(lambda text: "rainbow" not in text)
     terminal.send("/border\r")
