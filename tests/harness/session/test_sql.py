@@ -143,6 +143,35 @@ def test_a_database_in_memory_is_one_for_all_threads() -> None:
     store.close()
 
 
+COMER = """
+import sys
+from piolet.harness.session.sql import SqlSessions
+
+print("here", flush=True)
+sys.stdin.readline()
+SqlSessions(sys.argv[1]).open_or_create("ada", "/w").append_custom("mark")
+"""
+
+
+def test_processes_that_come_first_at_once_share_a_session(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'sessions.db'}"
+    argv = [sys.executable, "-c", COMER, url]
+    comers = [subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for comer in comers:
+        assert comer.stdout is not None
+        assert comer.stdout.readline() == "here\n"
+    for comer in comers:
+        assert comer.stdin is not None
+        comer.stdin.write("\n")
+        comer.stdin.flush()
+    for comer in comers:
+        comer.communicate()
+        assert comer.returncode == 0
+    store = SqlSessions(url)
+    assert len(store.open("ada").heads) == 4
+    store.close()
+
+
 def test_an_engine_with_a_database_for_each_thread_is_refused() -> None:
     from sqlalchemy import create_engine
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, Final
 
@@ -56,7 +58,7 @@ class Database:
         if self._dialect == "sqlite":
             sql.event.listen(self.engine, "connect", _prepare_sqlite)
         with _os_errors():
-            _metadata.create_all(self.engine)
+            self._make_tables()
             if self._dialect == "sqlite":
                 self._find_file()
 
@@ -89,6 +91,14 @@ class Database:
         self._closed = True
         if self._owns_engine:
             self.engine.dispose()
+
+    def _make_tables(self) -> None:
+        """Make what is missing; when another process makes a table at the same time, the next look finds it."""
+        for _ in _metadata.sorted_tables:
+            with suppress(SQLAlchemyError):
+                _metadata.create_all(self.engine)
+                return
+        _metadata.create_all(self.engine)
 
     def _find_file(self) -> None:
         with self.engine.connect() as connection:
@@ -291,7 +301,15 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
     """Leave transactions to us, and let readers go on while one writes."""
     connection.isolation_level = None
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:  # SQLite does not wait here for others that begin as well
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
     cursor.close()
 
 
