@@ -144,13 +144,13 @@ def test_a_terminal_that_keeps_what_is_erased_from_its_first_cell_on_keeps_nothi
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_is_drawn_the_screen_shows_it_below_all_that_went_above(seed: int) -> None:
     dice = random.Random(seed)
-    main, inline = Main(12, 8), InlineRows()
+    main, inline = Main(12, 8, Keeping), InlineRows()
     above: list[str] = []
     for step in range(60):
         for _ in range(dice.choice([0, 0, 1, 3, 9])):
             above.append(f"above {len(above)}")
             inline.put_above(above[-1] + "\n")
-        live = [dice.choice(["x", "y" * 12, "z" * dice.randrange(1, 12)]) for _ in range(dice.randrange(1, 8))]
+        live = [dice.choice(["x", "y" * 12, "z" * dice.randrange(1, 12)]) for _ in range(dice.randrange(1, 9))]
         cursor = dice.randrange(12), dice.randrange(len(live))
         main.feed(inline.draw(rows(*live), 12, cursor))
         assert main.rows == [*above, *live], f"step {step}"

@@ -91,8 +91,9 @@ def check_paragraphs(text: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux, which breaks rows anew, is not installed")
-def test_a_terminal_that_breaks_rows_anew_has_every_paragraph_once(place: Place) -> None:
-    with ScriptedServer([streamed(PARAGRAPHS)]) as server:
+def test_a_terminal_that_breaks_rows_anew_has_every_row_once_and_no_frames_above(place: Place) -> None:
+    code = "".join(f"code {n};\n" for n in range(60))
+    with ScriptedServer([streamed(PARAGRAPHS), streamed([f"```c\n{code}```", "the end"])]) as server:
         place.write_models(server.url)
         with Tmux(place) as tmux:
             tmux.wait_for(READY)
@@ -109,8 +110,13 @@ def test_a_terminal_that_breaks_rows_anew_has_every_paragraph_once(place: Place)
                 tmux.run("resize-window", "-x", "100", "-y", str(rows))
                 tmux.wait_until(lambda rows=rows: tmux.screen.count("────\n") == min(2, rows // 2))  # type: ignore[misc]
             assert tmux.text.count("────\n") == 2
+            tmux.run("send-keys", "-l", "as tall as the screen")
+            tmux.run("send-keys", "Enter")
+            tmux.wait_for("the end")
+            tmux.wait_until(lambda: "Working" not in tmux.text and tmux.text.count("────\n") == 2)
             tmux.run("send-keys", "C-d")
             tmux.wait_for("after it")
+            assert [row.strip() for row in tmux.text.splitlines() if "code " in row] == code.splitlines()
             text = " ".join(tmux.text.split())
             check_paragraphs(text)
             assert "────" not in text
@@ -232,7 +238,7 @@ def test_another_program_gets_the_terminal_below_what_is_printed(place: Place) -
             assert sum("────" in row for row in rows) == 2
 
 
-def test_the_mode_is_chosen_in_the_settings_and_panels_work_in_it(place: Place) -> None:
+def test_the_mode_is_chosen_in_the_settings_and_leaving_after_that_erases_nothing(place: Place) -> None:
     place.write_settings({"tuiMode": "regular"})
     with running(place, ready="no model") as terminal:
         assert b"\x1b[?1049h" not in terminal.output
@@ -240,8 +246,16 @@ def test_the_mode_is_chosen_in_the_settings_and_panels_work_in_it(place: Place) 
         terminal.wait_for("Search:")
         terminal.press("escape")
         terminal.wait_for(lambda text: "Search:" not in text)
-        terminal.send("still here")
-        terminal.wait_for("still here")
+        change_mode(terminal, "fullscreen")
+        terminal.send("!seq 101 105\r")
+        terminal.wait_for("\n 105")
+        change_mode(terminal, "regular")
+        terminal.press("ctrl+d")
+        assert terminal.wait_for_exit() == 0
+        rows = everything(terminal)
+        assert [row for row in rows if re.fullmatch(r"10\d", row)] == ["101", "102", "103", "104", "105"]
+        assert sum(row.startswith("piolet v") for row in rows) == 1, rows
+        assert sum("────" in row for row in rows) == 2, rows  # of the command
 
 
 @pytest.mark.parametrize("size", [(20, 10), (1, 1), (200, 2)])

@@ -228,6 +228,7 @@ class InteractiveApp(InlineApp, inherit_bindings=False):
     def set_mode(self, *, regular: bool) -> None:
         """Show the transcript on a screen of its own, or in the terminal's scrollback."""
         before = self.transcript_view
+        before.display = False  # it takes the whole screen until it is gone
         self.set_regular(regular)
         self.transcript.to_end()
         self.transcript_view = self._make_view()

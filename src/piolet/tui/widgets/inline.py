@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.console import Console, RenderableType
 from textual._compositor import ChopsUpdate, CompositorUpdate, InlineUpdate, LayoutUpdate
 from textual.app import App
+from textual.geometry import Offset
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -85,6 +86,7 @@ class InlineApp(App[int], inherit_bindings=False):
             self.regular = regular
             driver.resume_application_mode()
         self.regular = regular
+        self._previous_cursor_position = Offset()  # the toolkit goes up from there on leaving, as if it drew inline
         self.refresh_css(animate=False)
         self.refresh(layout=True)
 
