@@ -28,7 +28,8 @@ class InlineRows:
     The terminal may become narrower before this is known here. So a row never takes two: what does not fit is cut off
     until it is drawn anew. What goes above is broken instead, for it is not drawn again. A terminal that breaks rows
     anew moves the first row away from a cursor that stands below it; then what was there stays as it is, but nothing
-    that went above is ever erased. With the cursor in the first row nothing is left behind.
+    that went above is ever erased. With the cursor in the first row nothing is left behind, unless the rows broken anew
+    are more than the screen has: those that leave it at the top are out of reach.
     """
 
     def __init__(self) -> None:
