@@ -6,13 +6,16 @@ import contextlib
 import copy
 import fcntl
 import functools
+import math
 import os
 import re
+import select
 import signal
 import struct
 import subprocess
 import termios
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -38,6 +41,7 @@ KEYS = {
 } | {f"ctrl+{letter}": chr(ord(letter) - 96) for letter in "abcdefghijklmnopqrstuvwxyz"}
 
 ALTERNATE_SCREEN = 1049
+_PAUSE, _LONGEST = 0.01, 0.1  # seconds: between two frames; of output that does not pause
 
 # What pyte would misread: parameters that begin with <, = or >, intermediate bytes, colons, and strings other than OSC.
 _BEYOND_PYTE = re.compile(
@@ -224,14 +228,27 @@ class Terminal:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, *pixels))
 
     def _read(self) -> None:
-        with contextlib.suppress(OSError):  # EIO: nobody has the other side open any more
-            while chunk := os.read(self._master, 65536):
-                with self._changed:
-                    self._feed(chunk)
-                    self._changed.notify_all()
+        while chunk := self._read_frame():
+            with self._changed:
+                self._feed(chunk)
+                self._changed.notify_all()
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+
+    def _read_frame(self) -> bytes:
+        """Return what is written without a pause: nobody is to see the half of a frame. Empty at the end."""
+        frame = b""
+        deadline = math.inf
+        with contextlib.suppress(OSError):  # EIO: nobody has the other side open any more
+            while not frame or (time.monotonic() < deadline and select.select([self._master], [], [], _PAUSE)[0]):
+                chunk = os.read(self._master, 65536)
+                if not chunk:
+                    break
+                if not frame:
+                    deadline = time.monotonic() + _LONGEST
+                frame += chunk
+        return frame
 
     def _feed(self, chunk: bytes) -> None:
         before, self.output = len(self.output), self.output + chunk

@@ -407,7 +407,7 @@ async def test_export_and_import(tmp_path: Path) -> None:
         await desk.see("New session started")
         await desk.submit('/import "a b.jsonl"')
         await desk.see("Import session")
-        await desk.see("a b.jsonl is opened.")
+        await desk.until(lambda: "a b.jsonl is opened." in " ".join(desk.text.split()))
         await desk.not_see("/resume leads back")
         desk.key("enter")
         await desk.see("Session imported from")
